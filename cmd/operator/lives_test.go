@@ -18,23 +18,35 @@ import (
 	"github.com/zonefold/zonefold/test/sim"
 )
 
-// live runs operators as this program does. Half of what a life costs are renewed Leases: they are renewed less often.
-func live(ctx context.Context, p sim.Process) error {
-	return liveWith(ctx, p, "--leader-elect-lease-duration=24s", "--leader-elect-renew-deadline=16s",
-		"--leader-elect-retry-period=8s")
+// A renewal is for how many seconds an operator leads, tries to go on, and waits between two tries.
+type renewal [3]int
+
+// renewals are those of a life's operators. They were half of what a life cost: a Lease is renewed as seldom as the
+// life allows. It lasts where nobody takes over. After a crash another operator leads within the minute that lives
+// wait, and sooner where one is paused for a minute.
+func renewals(l sim.Life) renewal {
+	switch {
+	case l.Alone():
+		return renewal{1800, 1200, 600}
+	case l.Fault.Kind == sim.CrashBefore || l.Fault.Kind == sim.CrashAfter:
+		return renewal{30, 28, 20}
+	}
+	return renewal{24, 16, 12}
 }
 
-// liveWith is live with flags.
-func liveWith(ctx context.Context, p sim.Process, flags ...string) error {
+// live runs operators as this program does.
+func (r renewal) live(ctx context.Context, p sim.Process) error {
 	dns := "0"
 	if p.DNS.IsValid() {
 		dns = p.DNS.String()
 	}
-	o, err := parse(append([]string{
+	o, err := parse([]string{
 		"--dialects=" + strings.Join(p.Dialects, ","), "--source=" + strings.Join(p.Sources, ","),
 		"--health-probe-bind-address=0", "--metrics-bind-address=0",
 		"--admission-bind-address=:9443", "--dns-bind-address=" + dns,
-	}, flags...), func(string) string { return "" })
+		fmt.Sprintf("--leader-elect-lease-duration=%ds", r[0]), fmt.Sprintf("--leader-elect-renew-deadline=%ds", r[1]),
+		fmt.Sprintf("--leader-elect-retry-period=%ds", r[2]),
+	}, func(string) string { return "" })
 	if err != nil {
 		return err
 	}
@@ -51,9 +63,14 @@ func liveWith(ctx context.Context, p sim.Process, flags ...string) error {
 // schemes makes the one that all operators of lives have: nobody adds to it.
 var schemes = sync.OnceValues(newScheme)
 
+// definitions makes the kinds that all API servers of lives have: they take a second to compile.
+var definitions = sync.OnceValues(func() (*sim.Kinds, error) {
+	return sim.NewKinds(os.DirFS(filepath.Join("..", "..", "config", "crd")))
+})
+
 func kindsOf(t *testing.T) *sim.Kinds {
 	t.Helper()
-	kinds, err := sim.NewKinds(os.DirFS(filepath.Join("..", "..", "config", "crd")))
+	kinds, err := definitions()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +126,7 @@ func rightsOf(t *testing.T, parts ...string) *sim.Rights {
 
 func lived(t *testing.T, l sim.Life, kinds *sim.Kinds) sim.Outcome {
 	t.Helper()
-	out, err := bubble(t, l, kinds, live)
+	out, err := bubble(t, l, kinds, renewals(l).live)
 	if err != nil {
 		t.Error(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
@@ -38,9 +37,9 @@ func TestALifeWithOlderDefinitions(t *testing.T) {
 				l.Unsucceeded = true
 				t.Run(group+" without "+field, func(t *testing.T) {
 					t.Parallel()
-					kinds := without(t, folder, group, field)
+					kinds := without(t, whole, text, field)
 					if needed(decoded(t, text), field) {
-						_, err := bubble(t, l, kinds, live)
+						_, err := bubble(t, l, kinds, renewals(l).live)
 						if err == nil || !strings.Contains(err.Error(), "lacks status."+field) {
 							t.Errorf("an operator ends with %v", err)
 						}
@@ -94,33 +93,16 @@ func needed(definition map[string]any, field string) bool {
 	return false
 }
 
-// without compiles the definitions but for a field of a status.
-func without(t *testing.T, folder, group, field string) *sim.Kinds {
+// without compiles a definition anew but for a field of its status.
+func without(t *testing.T, whole *sim.Kinds, text []byte, field string) *sim.Kinds {
 	t.Helper()
-	older := fstest.MapFS{}
-	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
+	definition := decoded(t, text)
+	delete(statusOf(t, definition), field)
+	older, err := yaml.Marshal(definition)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range files {
-		name := filepath.Base(file)
-		if strings.HasPrefix(name, "bindy.") {
-			continue
-		}
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if name == group+".yaml" {
-			definition := decoded(t, text)
-			delete(statusOf(t, definition), field)
-			if text, err = yaml.Marshal(definition); err != nil {
-				t.Fatal(err)
-			}
-		}
-		older[name] = &fstest.MapFile{Data: text}
-	}
-	kinds, err := sim.NewKinds(older)
+	kinds, err := whole.With(older)
 	if err != nil {
 		t.Fatal(err)
 	}

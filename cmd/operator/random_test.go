@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -197,15 +196,11 @@ func failure(t *testing.T, l sim.Life, kinds *sim.Kinds, calm sim.Outcome) strin
 
 func outcome(t *testing.T, l sim.Life, kinds *sim.Kinds) (out sim.Outcome, err error) {
 	t.Helper()
-	return bubble(t, l, kinds, func(ctx context.Context, p sim.Process) error {
-		// half of what a life costs are renewed Leases
-		length, deadline, retry := "50s", "40s", "20s"
-		if l.Alone() {
-			length, deadline, retry = "30m", "20m", "10m"
-		}
-		return liveWith(ctx, p, "--leader-elect-lease-duration="+length, "--leader-elect-renew-deadline="+deadline,
-			"--leader-elect-retry-period="+retry)
-	})
+	often := renewals(l)
+	if !l.Alone() {
+		often = renewal{50, 40, 20}
+	}
+	return bubble(t, l, kinds, often.live)
 }
 
 // seconds is the processors' time that this process has had.

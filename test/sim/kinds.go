@@ -138,6 +138,21 @@ func NewKinds(definitions fs.FS) (*Kinds, error) {
 	return k, nil
 }
 
+// With returns the kinds with one that a CustomResourceDefinition defines in the place of the one of that name.
+func (k *Kinds) With(definition []byte) (*Kinds, error) {
+	one, err := compile(definition)
+	if err != nil {
+		return nil, fmt.Errorf("compiling a CustomResourceDefinition: %w", err)
+	}
+	all := slices.Clone(k.all)
+	at := slices.IndexFunc(all, func(other *kind) bool { return other.GroupVersionKind == one.GroupVersionKind })
+	if at < 0 {
+		return nil, fmt.Errorf("there is no kind %s to be defined anew", one.GroupVersionKind)
+	}
+	all[at] = one
+	return &Kinds{all: all}, nil
+}
+
 // compile makes a kind of a CustomResourceDefinition with one version.
 func compile(text []byte) (*kind, error) {
 	var crd apiextensionsv1.CustomResourceDefinition

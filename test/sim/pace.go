@@ -1,11 +1,11 @@
 package sim
 
 import (
-	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -18,7 +18,9 @@ func (w *World) delay(what string) time.Duration {
 	n := w.messages[what]
 	w.mu.Unlock()
 	h := fnv.New64a()
-	fmt.Fprintf(h, "%d %s %d", w.seed, what, n)
+	text := strconv.AppendUint(make([]byte, 0, 128), w.seed, 10)
+	text = append(append(append(text, ' '), what...), ' ')
+	_, _ = h.Write(strconv.AppendInt(text, int64(n), 10))
 	return time.Duration(h.Sum64() % uint64(jitter))
 }
 
@@ -38,6 +40,9 @@ func effectName(r *http.Request) string {
 	path := r.URL.Path
 	if slices, _, page := strings.Cut(path, "/zoneslices/"); page {
 		path = slices + "/zoneslices/*"
+	}
+	if !strings.Contains(path, "/records/") { // no other names are made by updates
+		return r.Method + " " + path
 	}
 	return r.Method + " " + updatedName.ReplaceAllString(path, "$1-*")
 }

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -136,33 +137,54 @@ func (a *API) change(ctx context.Context, w write, kind types.PatchType,
 	if before == nil {
 		return nil, apierrors.NewNotFound(w.kind.resource(), w.Name)
 	}
-	document, err := before.MarshalJSON()
-	if err != nil {
-		return nil, apierrors.NewInternalError(err)
-	}
+	after := &unstructured.Unstructured{}
 	switch kind {
 	case types.MergePatchType:
-		document, err = jsonpatch.MergePatch(document, body)
-	case types.JSONPatchType:
-		var patch jsonpatch.Patch
-		if patch, err = jsonpatch.DecodePatch(body); err != nil {
+		var patch map[string]any
+		if err := utiljson.Unmarshal(body, &patch); err != nil {
 			return nil, apierrors.NewBadRequest(err.Error())
+		}
+		after.Object = merged(runtime.DeepCopyJSON(before.Object), patch)
+	case types.JSONPatchType:
+		patch, err := jsonpatch.DecodePatch(body)
+		if err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+		document, err := before.MarshalJSON()
+		if err != nil {
+			return nil, apierrors.NewInternalError(err)
 		}
 		if document, err = patch.Apply(document); err != nil {
 			return nil, apierrors.NewGenericServerResponse(422, "", w.kind.resource(), w.Name, err.Error(), 0, false)
+		}
+		if err := after.UnmarshalJSON(document); err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
 		}
 	default:
 		return nil, apierrors.NewGenericServerResponse(415, "", w.kind.resource(), w.Name, fmt.Sprintf(
 			"patches of the type %s are not taken", kind), 0, false)
 	}
-	if err != nil {
-		return nil, apierrors.NewBadRequest(err.Error())
-	}
-	after := &unstructured.Unstructured{}
-	if err := after.UnmarshalJSON(document); err != nil {
-		return nil, apierrors.NewBadRequest(err.Error())
-	}
 	return a.replace(ctx, w, before, after)
+}
+
+// merged is an object that a merge patch (RFC 7396) has changed.
+func merged(object, patch map[string]any) map[string]any {
+	for key, value := range patch {
+		inner, isMap := value.(map[string]any)
+		switch {
+		case value == nil:
+			delete(object, key)
+		case isMap:
+			before, _ := object[key].(map[string]any)
+			if before == nil {
+				before = map[string]any{}
+			}
+			object[key] = merged(before, inner)
+		default:
+			object[key] = value
+		}
+	}
+	return object
 }
 
 // apply is server-side apply. store.mu is held.
