@@ -10,7 +10,8 @@ SOAK        ?= 5m
 LIVES       ?= 1000
 SEED        ?= 1
 VERSION     ?= dev
-LONGEST     := ./internal/controller/bindy/... # begins first, or it ends alone
+LONGEST     := ./test/scenario ./internal/controller/bindy/... ./cmd/operator # begin first, or they end alone
+AT_ONCE     := $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN)) # packages: half of them wait for servers at any time
 PEERS_OUT   := $(or $(BENCH_OUT),dist/peers.json)
 HUGO        := CGO_ENABLED=0 go tool -modfile=tools/site/go.mod hugo --source site
 HELM        := go tool -modfile=charts/go.mod helm
@@ -32,8 +33,8 @@ test: ## everything that must pass: what it needs, build, lint, verify, all test
 	go run ./hack/prerequisites
 	go run ./hack/cluster build
 	$(MAKE) build lint verify
-	go test -timeout 40m $(LONGEST) $$(go list ./... | grep -vE '/(test/(e2e|soak|scenario)|internal/backend/engine)$$')
-	go test -timeout 20m ./test/scenario # by itself: it kills API servers and waits for a minute at most
+	go test -vet=off -p $(AT_ONCE) -timeout 40m $(LONGEST) \
+		$$(go list ./... | grep -vE '/(test/(e2e|soak)|internal/backend/engine)$$') # lint has vetted them
 	$(MAKE) e2e # by itself: it measures gaps of answers, which a busy machine has too
 	$(MAKE) soak SOAK=1m
 	go -C charts test -count=1 ./... # the cache does not look at files outside of a module
@@ -78,12 +79,12 @@ verify: ## fail if generated files or go.mod differ from what their sources say
 e2e: ## fleets of BIND in Pods of a real node, as root on Linux; part of test
 	go run ./hack/prerequisites
 	go run ./hack/cluster build
-	go test -count=1 -timeout 20m ./test/e2e
+	go test -count=1 -vet=off -timeout 20m ./test/e2e
 
 soak: ## pods, sidecars, operators and API server killed at random for SOAK=5m under load; a minute of it is part of test
 	go run ./hack/prerequisites
 	go run ./hack/cluster build
-	go test -count=1 -timeout 0 -v ./test/soak -for=$(SOAK)
+	go test -count=1 -vet=off -timeout 0 -v ./test/soak -for=$(SOAK)
 
 sim: ## LIVES=1000 random lives of the operator in virtual time, from SEED=1 on, each lived twice, without a fault and with one; 150 are part of test
 	LIVES=$(LIVES) SEED=$(SEED) go test -count=1 -timeout 0 -v -run 'TestRandomLives$$' ./cmd/operator | grep -vE '=== (RUN|PAUSE|CONT)|--- PASS'
