@@ -21,6 +21,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/backendtest"
+	"github.com/zonefold/zonefold/internal/backend/engine"
 	ours "github.com/zonefold/zonefold/internal/backend/rfc2136"
 	"github.com/zonefold/zonefold/internal/nameserver"
 	"github.com/zonefold/zonefold/internal/registry"
@@ -44,12 +45,12 @@ type sharedZone struct {
 	desired  map[string]string // address by name, without the final dot
 
 	// zonefold's side
-	engine *backend.Engine
-	feed   *backend.Feed
+	engine *engine.Engine
+	feed   *engine.Feed
 	client *ours.Client
 	wanted map[string]string
 	mu     sync.Mutex
-	last   backend.Report
+	last   engine.Report
 	seq    uint64
 }
 
@@ -82,14 +83,14 @@ func share(t *testing.T) *sharedZone {
 	}
 	t.Cleanup(func() { z.client.Close() })
 	store := &backendtest.Store{}
-	z.engine = backend.New(backend.Config{Ceilings: store, Ledger: store, Clock: backend.SystemClock{}, Rand: rand.Float64,
+	z.engine = engine.New(engine.Config{Ceilings: store, Ledger: store, Clock: backend.SystemClock{}, Rand: rand.Float64,
 		Report: z.report})
 	t.Cleanup(func() { z.engine.Stop(context.Background()) })
-	z.feed = z.engine.NewFeed(backend.FeedConfig{ID: apex, Zone: name(t, apex)})
+	z.feed = z.engine.NewFeed(engine.FeedConfig{ID: apex, Zone: name(t, apex)})
 	return z
 }
 
-func (z *sharedZone) report(r backend.Report) {
+func (z *sharedZone) report(r engine.Report) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	z.last = r
@@ -140,18 +141,18 @@ func (z *sharedZone) publish(changed ...string) {
 		z.Fatal(err)
 	}
 	soa.TTL = 300
-	z.seq = z.feed.Publish(backend.Content{Sets: txn.Sets(), SOA: soa, Hash: strings.Join(hash, " ")}, keys)
+	z.seq = z.feed.Publish(engine.Content{Sets: txn.Sets(), SOA: soa, Hash: strings.Join(hash, " ")}, keys)
 }
 
 func (z *sharedZone) key(n string) rr.Key { return rr.Key{Name: name(z.T, n+"."), Type: rr.TypeA} }
 
 func (z *sharedZone) attach(r *registry.Registry, observe bool) {
-	z.engine.Attach(backend.TargetKey{Server: z.bind.Addr(), Zone: name(z.T, apex)}, backend.Attachment{Name: "shared",
+	z.engine.Attach(backend.TargetKey{Server: z.bind.Addr(), Zone: name(z.T, apex)}, engine.Attachment{Name: "shared",
 		Feed: z.feed, Backend: z.client, Keep: true, Registry: r, Observe: observe})
 }
 
 // await waits until zonefold has confirmed what it wants.
-func (z *sharedZone) await(what string, done func(backend.Report) bool) {
+func (z *sharedZone) await(what string, done func(engine.Report) bool) {
 	z.Helper()
 	for end := time.Now().Add(time.Minute); ; {
 		z.mu.Lock()
@@ -261,11 +262,11 @@ func TestExternalDNSAndBack(t *testing.T) {
 	var wrong []string
 	asking.Go(func() { wrong = z.askFor(ctx, z.wanted) })
 	z.publish()
-	z.await("before it is taken over", func(r backend.Report) bool { return len(r.Refused) == len(z.desired) })
+	z.await("before it is taken over", func(r engine.Report) bool { return len(r.Refused) == len(z.desired) })
 	f := registry.Format{}
 	taken := &registry.Registry{Formats: []registry.Format{f}, Owners: []string{"prod"}, Writes: &f, Writer: "prod"}
 	z.attach(taken, false)
-	z.await("taken over", func(r backend.Report) bool { return len(r.Refused) == 0 })
+	z.await("taken over", func(r engine.Report) bool { return len(r.Refused) == 0 })
 	cancel()
 	asking.Wait()
 	if len(wrong) > 0 {
@@ -274,7 +275,7 @@ func TestExternalDNSAndBack(t *testing.T) {
 	z.matches("taken over", z.wanted, "prod")
 	z.wanted["stable.example.org"] = "192.0.2.254"
 	z.publish("stable.example.org")
-	z.await("changed", func(backend.Report) bool { return true })
+	z.await("changed", func(engine.Report) bool { return true })
 	z.matches("changed", z.wanted, "prod")
 	z.back(taken)
 }
@@ -282,8 +283,8 @@ func TestExternalDNSAndBack(t *testing.T) {
 // back has external-dns go on where zonefold has stopped.
 func (z *sharedZone) back(taken *registry.Registry) {
 	z.attach(taken, true)
-	var d *backend.Difference
-	z.await("observing", func(r backend.Report) bool { d = r.Difference; return d != nil })
+	var d *engine.Difference
+	z.await("observing", func(r engine.Report) bool { d = r.Difference; return d != nil })
 	if d.Added+d.Changed+d.Deleted > 0 {
 		z.Errorf("when it is given back, there is a difference: %+v", d)
 	}
@@ -345,7 +346,7 @@ func (z *sharedZone) sideBySide() {
 func (z *sharedZone) settled() {
 	z.run()
 	z.publish()
-	z.await("at rest", func(backend.Report) bool { return true })
+	z.await("at rest", func(engine.Report) bool { return true })
 	z.run()
 	addresses, owners, err := z.has(z.Context())
 	if err != nil {
