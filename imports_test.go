@@ -125,6 +125,18 @@ func fences() []fence {
 		name: "what writes to the cluster knows no object of ours", in: []string{"internal/controller/objects"}, tests: true,
 		never: map[string]string{module + "/": "the controllers say what is written"},
 	}, {
+		name: "what dialects share knows none of them", in: []string{"internal/controller$"}, tests: true,
+		never: map[string]string{module + "/internal/controller/": "both Core and Deliveries use it, and so do dialects"},
+		but:   []string{module + "/internal/controller/objects"},
+	}, {
+		name: "the Core knows nothing of servers", in: []string{"internal/controller/core"}, tests: true,
+		never: map[string]string{module + "/internal/controller/": "others are told of each Settlement",
+			module + "/internal/backend": "others are told of each Settlement"},
+	}, {
+		name: "deliveries know no dialect", in: []string{"internal/controller/delivery"},
+		never: map[string]string{module + "/internal/controller/": "a Store is all that they know of one"},
+		but:   []string{module + "/internal/controller/core", module + "/internal/controller/objects"},
+	}, {
 		name: "a fleet asks for zones through its interface", in: []string{"internal/controller/bindy/fleet"}, tests: true,
 		never: map[string]string{
 			module + "/internal/controller/bindy$": together, module + "/internal/controller/bindy/zones": "see fleet.Zones",

@@ -12,6 +12,7 @@ import (
 	"github.com/zonefold/zonefold/internal/backend/all"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/bindy"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	bindydialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/version"
 )
@@ -42,7 +43,7 @@ func addBindy(ctx context.Context, m *parts, numbers *controller.Metrics) error 
 	if err != nil {
 		return err
 	}
-	inspection := &controller.Inspection{}
+	inspection := &delivery.Inspection{}
 	m.resources = append(m.resources, bindy.Resources(inspection)...)
 	fleets := bindy.New(bindy.Config{
 		Settings: m.fleet, Client: c, Live: m.live(), Cache: objects, Events: m.GetEventRecorder("zonefold"),

@@ -9,24 +9,24 @@ import (
 	"github.com/zonefold/zonefold/internal/backend/dnshook"
 	"github.com/zonefold/zonefold/internal/backend/powerdns"
 	"github.com/zonefold/zonefold/internal/backend/rfc2136"
-	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/backends"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 )
 
 // A connector makes clients of the backends that a resolved Backend object names: the
 // controllers know no backend, and the backends no object.
-type connector = func(backends.Settings) ([]controller.Server, error)
+type connector = func(backends.Settings) ([]delivery.Server, error)
 
 // connects makes clients of a pool.
 func connects(pool *all.Pool) connector {
-	return func(s backends.Settings) ([]controller.Server, error) {
+	return func(s backends.Settings) ([]delivery.Server, error) {
 		servers, err := pool.Connect(configOf(s))
 		if err != nil {
 			return nil, err
 		}
-		out := make([]controller.Server, 0, len(servers))
+		out := make([]delivery.Server, 0, len(servers))
 		for _, server := range servers {
-			out = append(out, controller.Server{Name: server.Name, View: server.View, Backend: server.Backend})
+			out = append(out, delivery.Server{Name: server.Name, View: server.View, Backend: server.Backend})
 		}
 		return out, nil
 	}
@@ -41,7 +41,7 @@ func hosts(pool *all.Pool) func(backends.ProviderSettings) (backends.Hosting, er
 		if err != nil {
 			return nil, err
 		}
-		return func(ctx context.Context, anew bool) ([]controller.Server, error) {
+		return func(ctx context.Context, anew bool) ([]delivery.Server, error) {
 			if r, ok := account.(backend.Refresher); ok && anew {
 				r.Refresh()
 			}

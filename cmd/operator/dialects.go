@@ -11,6 +11,7 @@ import (
 	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/bindy"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	"github.com/zonefold/zonefold/internal/controller/gardener"
 	"github.com/zonefold/zonefold/internal/controller/homelab"
 	"github.com/zonefold/zonefold/internal/controller/kubizone"
@@ -98,7 +99,7 @@ func addDialects(ctx context.Context, m *parts) error {
 	if m.chance == nil {
 		m.chance = rand.Float64
 	}
-	m.engine = controller.NewEngine(engine.Config{
+	m.engine = delivery.NewEngine(engine.Config{
 		Clock: backend.SystemClock{}, Rand: m.chance, Log: m.log, Metrics: numbers, Audit: m.audit, Leads: m.leads(),
 		Late: m.late(),
 	})

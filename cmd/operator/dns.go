@@ -26,6 +26,7 @@ import (
 	"github.com/zonefold/zonefold/internal/backend/embedded/follow"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/backends"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	"github.com/zonefold/zonefold/internal/controller/externaldns"
 	"github.com/zonefold/zonefold/internal/controller/updates"
 )
@@ -221,10 +222,10 @@ func (d *dnsServer) drop(name string) {
 
 // open has the server of the leader answer, and be followed: it has been delivered
 // everything.
-func (d *dnsServer) open(delivered map[controller.Delivered]bool) {
+func (d *dnsServer) open(delivered map[delivery.Delivered]bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.Retain(func(m embedded.Member) bool { return delivered[controller.Delivered{Place: m.Group, Zone: m.Zone}] })
+	d.Retain(func(m embedded.Member) bool { return delivered[delivery.Delivered{Place: m.Group, Zone: m.Zone}] })
 	d.leads = true
 	for _, name := range d.groups {
 		d.Group(name).Complete()

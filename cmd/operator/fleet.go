@@ -7,8 +7,8 @@ import (
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/all"
 	"github.com/zonefold/zonefold/internal/backend/bind9"
-	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/bindy"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	"github.com/zonefold/zonefold/internal/dnsname"
 )
 
@@ -34,13 +34,13 @@ func placeOf(p *bindy.Pod) bind9.Endpoint {
 func fleetDNS(pool *all.Pool, m *parts) *bindy.DNS {
 	return &bindy.DNS{
 		Clock: backend.SystemClock{}, MaxSet: m.maxSet, Engine: m.engine,
-		Primary: func(p *bindy.Pod) (controller.Server, error) {
+		Primary: func(p *bindy.Pod) (delivery.Server, error) {
 			servers, err := pool.Connect(
 				all.Config{BIND9: &all.BIND9{Primaries: []all.Primary{{Endpoint: placeOf(p), Access: podAccess{p}}}, Net: m.pods}})
 			if err != nil {
-				return controller.Server{}, err
+				return delivery.Server{}, err
 			}
-			return controller.Server{Name: servers[0].Name, View: servers[0].View, Backend: servers[0].Backend}, nil
+			return delivery.Server{Name: servers[0].Name, View: servers[0].View, Backend: servers[0].Backend}, nil
 		},
 		Secondary: func(p *bindy.Pod) (bindy.Follower, error) {
 			return bind9.NewSecondary(bind9.Config{Endpoint: placeOf(p), Access: podAccess{p}, Now: time.Now, Net: m.pods})

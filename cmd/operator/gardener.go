@@ -16,6 +16,7 @@ import (
 	"github.com/zonefold/zonefold/internal/backend/all"
 	"github.com/zonefold/zonefold/internal/backend/dialguard"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	"github.com/zonefold/zonefold/internal/controller/gardener"
 )
 
@@ -149,7 +150,7 @@ func addGardener(ctx context.Context, m *parts, numbers *controller.Metrics) err
 	for _, class := range m.gardener.classes.on {
 		filter.Classes = append(filter.Classes, api.Class(class))
 	}
-	inspection := &controller.Inspection{}
+	inspection := &delivery.Inspection{}
 	m.resources = append(m.resources, gardener.Resources(inspection)...)
 	shared, placed := m.dialects.has(dialectKubizone), func() {}
 	if shared {

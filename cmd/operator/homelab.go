@@ -12,6 +12,8 @@ import (
 
 	api "github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/core"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	"github.com/zonefold/zonefold/internal/controller/homelab"
 )
 
@@ -65,11 +67,11 @@ func addHomelab(ctx context.Context, m *parts, numbers *controller.Metrics) erro
 	if err := calls.Register(m.registry); err != nil {
 		return fmt.Errorf("registering metrics: %w", err)
 	}
-	foresight := &controller.Foresight{}
+	foresight := &core.Foresight{}
 	m.examiners = append(m.examiners, homelab.Examiners(homelab.Reviews{
 		Live: m.live(), Clock: clock.RealClock{}, Foresight: foresight, Lenient: m.options.admission.lenient,
 	})...)
-	inspection := &controller.Inspection{}
+	inspection := &delivery.Inspection{}
 	m.resources = append(m.resources, homelab.Resources(inspection)...)
 	m.classes = &homelab.Classes{Cached: c, Live: m.live(), Cache: objects, Clock: clock.RealClock{}, Transport: m.hooked}
 	catchUp := controller.CatchUp{Live: m.GetAPIReader(), Cached: c, Log: m.log}

@@ -23,6 +23,8 @@ import (
 	"github.com/zonefold/zonefold/internal/budget"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/backends"
+	"github.com/zonefold/zonefold/internal/controller/core"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	"github.com/zonefold/zonefold/internal/controller/inspect"
 	"github.com/zonefold/zonefold/internal/controller/kubizone"
 	"github.com/zonefold/zonefold/internal/controller/sources"
@@ -51,8 +53,8 @@ type parts struct {
 	term   *term
 	options
 	process
-	engine  *controller.Engine
-	fleets  controller.Fleets  // that Backends may name, known before anything runs; nil: there are none
+	engine  *delivery.Engine
+	fleets  delivery.Fleets    // that Backends may name, known before anything runs; nil: there are none
 	classes controller.Classes // that Backends may name; nil: there are none
 
 	clients   *all.Pool             // see pool
@@ -138,9 +140,9 @@ func addKubizone(ctx context.Context, m *parts, numbers *controller.Metrics) err
 	if m.connect != nil {
 		connect = m.connect(connect)
 	}
-	inspection := &controller.Inspection{}
+	inspection := &delivery.Inspection{}
 	m.resources = append(m.resources, kubizone.Resources(inspection)...)
-	foresight := &controller.Foresight{}
+	foresight := &core.Foresight{}
 	m.examiners = append(m.examiners, kubizone.Examiners(foresight)...)
 	m.examiners = append(m.examiners, m.source().Examiner(foresight, m.dialects.has(dialectBindy)))
 	catchUp := controller.CatchUp{Live: m.GetAPIReader(), Cached: m.GetClient(), Log: m.log}

@@ -108,9 +108,10 @@ const (
 )
 
 // Note returns a message as an event takes it.
-func Note(message string) string { return cut(message, maxNote) }
+func Note(message string) string { return Cut(message, maxNote) }
 
-func cut(message string, limit int) string {
+// Cut shortens a text to a number of octets.
+func Cut(message string, limit int) string {
 	if len(message) <= limit {
 		return message
 	}
@@ -142,7 +143,8 @@ func oneStop(message string) string {
 	return message
 }
 
-func sameOutcome(a, b *Outcome) bool { return a == b || a != nil && b != nil && *a == *b }
+// SameOutcome reports whether two outcomes, either of which may be none, say the same.
+func SameOutcome(a, b *Outcome) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // Conditions builds the conditions of one object. A condition keeps its transition
 // time for as long as its status does, so that writing them again changes nothing.
@@ -156,7 +158,7 @@ type Conditions struct {
 // Set adds a condition. With Ready it adds Stalled where nothing but a change of the object helps.
 func (c *Conditions) Set(kind string, o Outcome) {
 	n := metav1.Condition{
-		Type: kind, Status: o.Status, Reason: o.Reason, Message: cut(o.Message, maxMessage),
+		Type: kind, Status: o.Status, Reason: o.Reason, Message: Cut(o.Message, maxMessage),
 		ObservedGeneration: c.Generation, LastTransitionTime: metav1.NewTime(c.Now.Truncate(time.Second)),
 	}
 	if i := slices.IndexFunc(c.Old, func(o metav1.Condition) bool { return o.Type == kind }); i >= 0 &&
@@ -225,4 +227,12 @@ func (c *Conditions) List() []metav1.Condition { return c.list }
 func Capital(s string) string {
 	first, size := utf8.DecodeRuneInString(s)
 	return string(unicode.ToUpper(first)) + s[size:]
+}
+
+// Worse orders what is told of several attachments: what is on its way comes last.
+func (o Outcome) Worse(than Outcome) bool {
+	if pending := o.Reason == ReasonPending; pending != (than.Reason == ReasonPending) {
+		return !pending
+	}
+	return o.Message < than.Message
 }

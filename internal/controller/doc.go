@@ -1,8 +1,7 @@
-// Package controller is the shell that all dialects share: the Core, which keeps the
-// World up to date (core.go), the Deliveries, which have the zones sent to the
-// Backends that they belong to (delivery.go, sync.go, zonefeed.go; what came of it: report.go, outcome.go), the Writer,
-// which writes to the API server when there is time for it (writer.go), and the words of conditions (conditions.go). It
-// decides nothing about DNS and knows no dialect.
+// Package controller is what all dialects share of the way to the API server: the Writer, which writes when there is
+// time for it (writer.go), the words of conditions (conditions.go), ceilings (ceilings.go), metrics, and what is waited
+// for and watched. Below it, core keeps the World up to date, and delivery has its zones sent to servers. It knows no
+// dialect.
 package controller
 
 // The lease of the leader.

@@ -73,7 +73,11 @@ func (m *Metrics) Register(r prometheus.Registerer) error {
 	return nil
 }
 
-func (m *Metrics) settled(took time.Duration, puts int) {
+// Confirmed counts a change of a zone that every Backend has confirmed.
+func (m *Metrics) Confirmed(took time.Duration) { m.served.Observe(took.Seconds()) }
+
+// Settled counts a step of the World.
+func (m *Metrics) Settled(took time.Duration, puts int) {
 	m.settleSeconds.Observe(took.Seconds())
 	m.settlePuts.Add(float64(puts))
 }

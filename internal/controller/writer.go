@@ -31,6 +31,9 @@ type Writer struct {
 // takes the API server as long as creating a Record does.
 const trickle = 2
 
+// looks is how often a Writer looks whether a burst is over.
+const looks = 75 * time.Millisecond
+
 // NewWriter returns a Writer with an empty queue. The queue has no name: then it would
 // keep times of every object in it, for metrics that say less than ours.
 func NewWriter(workers int, log *slog.Logger, write func(context.Context, zone.ID) error) *Writer {
@@ -112,7 +115,7 @@ func (w *Writer) hold(ctx context.Context, slow *rate.Limiter) {
 	if w.Busy == nil {
 		return
 	}
-	tick := time.NewTicker(lull / 4)
+	tick := time.NewTicker(looks)
 	defer tick.Stop()
 	for w.Busy() && !slow.Allow() {
 		select {

@@ -34,7 +34,7 @@ func TestTheTrickleEndsWithTheBurst(t *testing.T) {
 			t.Errorf("in three seconds of a burst %d objects were written, at %d a second", n, trickle)
 		}
 		busy.Store(false)
-		<-time.After(lull)
+		<-time.After(4 * looks)
 		if n := written.Load(); n != objects {
 			t.Errorf("%d of %d objects were written when the burst was over", n, objects)
 		}

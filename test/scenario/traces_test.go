@@ -9,7 +9,7 @@ import (
 
 	spans "go.opentelemetry.io/proto/otlp/trace/v1"
 
-	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/core"
 	"github.com/zonefold/zonefold/internal/testoperator"
 )
 
@@ -31,33 +31,33 @@ func TestAChangeIsFollowedToItsServers(t *testing.T) {
 	record := []string{"k8s.object.kind=Record", "k8s.namespace.name=" + s.prefix + "a", "k8s.object.name=www"}
 	var change *spans.Span
 	s.eventually("the record's change", func() string {
-		found := c.All(controller.SpanChange, append(record, "zonefold.verdict=Accepted")...)
+		found := c.All(core.SpanChange, append(record, "zonefold.verdict=Accepted")...)
 		if len(found) != 1 {
 			return fmt.Sprintf("there are %d spans of it", len(found))
 		}
 		change = found[0]
 		return ""
 	})
-	for _, name := range []string{controller.SpanSettle, controller.SpanApply} {
+	for _, name := range []string{core.SpanSettle, core.SpanApply} {
 		for _, child := range c.Below(change, name) {
 			if child.StartTimeUnixNano < change.StartTimeUnixNano || child.EndTimeUnixNano > change.EndTimeUnixNano {
 				t.Errorf("%s is not within the change that it is a part of", name)
 			}
 		}
 	}
-	if len(c.Below(change, controller.SpanSettle)) != 1 {
+	if len(c.Below(change, core.SpanSettle)) != 1 {
 		t.Error("the change has no step of the World")
 	}
-	linked := slices.ContainsFunc(c.All(controller.SpanApply), func(a *spans.Span) bool {
+	linked := slices.ContainsFunc(c.All(core.SpanApply), func(a *spans.Span) bool {
 		return string(a.ParentSpanId) == string(change.SpanId) || slices.ContainsFunc(a.Links, func(l *spans.Span_Link) bool {
 			return string(l.SpanId) == string(change.SpanId)
 		})
 	})
 	if !linked {
-		t.Errorf("no call of a server belongs to the change: %v", c.All(controller.SpanApply))
+		t.Errorf("no call of a server belongs to the change: %v", c.All(core.SpanApply))
 	}
 	s.eventually("the refused record's change", func() string {
-		if len(c.All(controller.SpanChange, "k8s.object.name=out", "zonefold.verdict=NoZone")) != 1 {
+		if len(c.All(core.SpanChange, "k8s.object.name=out", "zonefold.verdict=NoZone")) != 1 {
 			return "it is not there"
 		}
 		return ""
@@ -70,11 +70,11 @@ func TestAChangeIsFollowedToItsServers(t *testing.T) {
 		return ""
 	})
 	// What the API server tells again, such as a status that was written, is no change.
-	if n := len(c.All(controller.SpanChange, record...)); n != 1 {
+	if n := len(c.All(core.SpanChange, record...)); n != 1 {
 		t.Errorf("one change of the record makes %d spans", n)
 	}
 	for _, text := range []string{key.Secret} {
-		for _, a := range c.All(controller.SpanApply) {
+		for _, a := range c.All(core.SpanApply) {
 			if strings.Contains(a.String(), text) {
 				t.Error("a secret is in a trace")
 			}

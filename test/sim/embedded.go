@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/zonefold/zonefold/internal/backend"
-	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/backends"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 )
@@ -35,7 +35,7 @@ type ownServer struct {
 
 // connector returns who makes clients of servers for an operator: usual those of its own name server.
 func (o *operator) connector(usual Connector) Connector {
-	return func(s backends.Settings) ([]controller.Server, error) {
+	return func(s backends.Settings) ([]delivery.Server, error) {
 		if s.Embedded == nil {
 			return o.connect(s)
 		}

@@ -18,8 +18,8 @@ import (
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/backendtest"
 	"github.com/zonefold/zonefold/internal/backend/bind9"
-	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/backends"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	"github.com/zonefold/zonefold/internal/controller/gardener"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -60,7 +60,7 @@ type Process struct {
 }
 
 // A Connector makes clients of servers.
-type Connector = func(backends.Settings) ([]controller.Server, error)
+type Connector = func(backends.Settings) ([]delivery.Server, error)
 
 // Run runs an operator until the context ends.
 type Run func(context.Context, Process) error
@@ -375,11 +375,11 @@ func (o *operator) RoundTrip(r *http.Request) (response *http.Response, err erro
 }
 
 // connect makes clients of the name servers of a Backend.
-func (o *operator) connect(s backends.Settings) ([]controller.Server, error) {
+func (o *operator) connect(s backends.Settings) ([]delivery.Server, error) {
 	if s.RFC2136 == nil {
 		return nil, fmt.Errorf("there are only servers that take updates here, not %+v", s)
 	}
-	var out []controller.Server
+	var out []delivery.Server
 	for _, at := range s.RFC2136.Servers {
 		o.world.mu.Lock()
 		server := o.world.servers[at]
@@ -387,7 +387,7 @@ func (o *operator) connect(s backends.Settings) ([]controller.Server, error) {
 		if server == nil {
 			return nil, fmt.Errorf("there is no server at %s", at)
 		}
-		out = append(out, controller.Server{Name: at, Backend: &way{o, server, at, s.RFC2136.Secret}})
+		out = append(out, delivery.Server{Name: at, Backend: &way{o, server, at, s.RFC2136.Secret}})
 	}
 	return out, nil
 }

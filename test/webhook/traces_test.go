@@ -5,7 +5,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/core"
 	"github.com/zonefold/zonefold/internal/testoperator"
 )
 
@@ -31,14 +31,14 @@ func (s *site) follow(c *testoperator.Collector, sentence, request string, attri
 	s.Helper()
 	attributes = append(attributes, "k8s.object.kind=DNSRecord", "k8s.namespace.name="+s.ns, "k8s.object.name=traced")
 	s.eventually(sentence, func() error {
-		changes := c.All(controller.SpanChange, attributes...)
+		changes := c.All(core.SpanChange, attributes...)
 		if len(changes) != 1 {
 			return fmt.Errorf("there are %d spans of the change", len(changes))
 		}
-		if n := len(c.Below(changes[0], controller.SpanSettle)); n != 1 {
+		if n := len(c.Below(changes[0], core.SpanSettle)); n != 1 {
 			return fmt.Errorf("there are %d steps of the World below it", n)
 		}
-		calls := c.Below(changes[0], controller.SpanApply)
+		calls := c.Below(changes[0], core.SpanApply)
 		if len(calls) != 1 {
 			return fmt.Errorf("there are %d calls below it", len(calls))
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/core"
 	dialect "github.com/zonefold/zonefold/internal/dialect/backends"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -17,7 +18,7 @@ import (
 const namedZones = 3
 
 // Examiner is what admission asks about Backends. fleets says whether the operator runs some.
-func (s Source) Examiner(f *controller.Foresight, fleets bool) controller.Examiner {
+func (s Source) Examiner(f *core.Foresight, fleets bool) controller.Examiner {
 	s.fleets, s.examines = fleets, true
 	return controller.Examiner{
 		Kind:   &v1alpha1.Backend{},
@@ -57,7 +58,7 @@ func faults(o client.Object) (out []string) {
 }
 
 // look says what the Backend lacks, and whose Zones it leaves without a grant.
-func (s Source) look(ctx context.Context, f *controller.Foresight,
+func (s Source) look(ctx context.Context, f *core.Foresight,
 	backend *v1alpha1.Backend) (out controller.Findings) {
 	if _, _, trouble := s.settings(ctx, backend); trouble != nil {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("not usable (%s): %s", trouble.Reason, trouble.Message))

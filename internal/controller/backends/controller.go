@@ -18,6 +18,8 @@ import (
 
 	"github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/core"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/backends"
 	"github.com/zonefold/zonefold/internal/plan"
@@ -54,8 +56,8 @@ type Config struct {
 	Metrics *controller.Metrics
 	Leads   func() bool // whether nobody else can have become the leader; nil: nobody else ever does
 	// Connect makes the clients of a Backend, the same ones for the same settings.
-	Connect func(Settings) ([]controller.Server, error)
-	Fleets  controller.Fleets // nil: there are none
+	Connect func(Settings) ([]delivery.Server, error)
+	Fleets  delivery.Fleets // nil: there are none
 	// Host opens the account of a provider; nothing is asked yet.
 	Host func(ProviderSettings) (Hosting, error)
 	// RequireGrants: nobody has a root Zone without a grant, also while no Backend has any.
@@ -64,8 +66,8 @@ type Config struct {
 	// cluster.
 	ClientsHidden bool
 
-	Core       *controller.Core
-	Deliveries *controller.Deliveries
+	Core       *core.Core
+	Deliveries *delivery.Deliveries
 }
 
 // Controller follows Backends and what they refer to.
@@ -84,7 +86,7 @@ type Controller struct {
 // known is what a Backend was last resolved to.
 type known struct {
 	settings Settings
-	servers  []controller.Server
+	servers  []delivery.Server
 	trouble  *controller.Outcome
 	stopped  bool // for that trouble nothing is sent to the servers
 	warnings []string
@@ -307,7 +309,7 @@ func (b *Controller) look(ctx context.Context, name string) {
 		return
 	}
 	grants, warnings := grantsOf(&backend, namespaces)
-	place := &controller.Place{
+	place := &delivery.Place{
 		Name: name, Created: backend.CreationTimestamp.Time, Kind: kind(&backend.Spec),
 		Default: backend.Spec.Default, Keep: keeps(&backend.Spec),
 		Observe: backend.Spec.Mode == v1alpha1.ModeObserve, Grants: grants, Closed: len(backend.Spec.Grants) > 0,

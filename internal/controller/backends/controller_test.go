@@ -12,6 +12,8 @@ import (
 
 	"github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/core"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -32,14 +34,14 @@ func (c *oneBackend) List(context.Context, client.ObjectList, ...client.ListOpti
 
 // changing are fleets whose only one changes while it is asked for the first time: just after that was answered.
 type changing struct {
-	controller.Fleets
+	delivery.Fleets
 	asked   atomic.Int32
 	changed func()
 }
 
-func (f *changing) Fleet(types.NamespacedName) ([]controller.Server, *controller.Outcome) {
+func (f *changing) Fleet(types.NamespacedName) ([]delivery.Server, *controller.Outcome) {
 	if f.asked.Add(1) > 1 {
-		return []controller.Server{{Name: "new"}}, nil
+		return []delivery.Server{{Name: "new"}}, nil
 	}
 	told := make(chan struct{})
 	go func() { defer close(told); f.changed() }()
@@ -61,9 +63,9 @@ func TestAFleetThatChangesWhileItsBackendIsLookedAtForTheFirstTime(t *testing.T)
 	objects.backend.Spec.Bind9 = &v1alpha1.Bind9{ClusterRef: v1alpha1.ClusterRef{Namespace: "a", Name: "dns"}}
 	b := New(Config{
 		Source: Source{Client: objects, Log: log}, Clock: time.Now, Metrics: metrics, Fleets: fleets,
-		Core: controller.NewCore(controller.CoreConfig{Clock: time.Now, Metrics: metrics,
-			Settled: func(controller.Settlement) {}}),
-		Deliveries: controller.NewDeliveries(controller.DeliveriesConfig{
+		Core: core.New(core.Config{Clock: time.Now, Metrics: metrics,
+			Settled: func(core.Settlement) {}}),
+		Deliveries: delivery.New(delivery.Config{
 			Clock: time.Now, Log: log, Metrics: metrics, Changed: func(zone.ID) {}, Settled: func([]zone.ID) {},
 			Refresh: func(zone.ID) {}, RefreshSets: func(zone.ID, []rr.Key) {},
 		}),

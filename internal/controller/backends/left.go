@@ -14,6 +14,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/backends"
 	"github.com/zonefold/zonefold/internal/dnsname"
@@ -54,7 +55,7 @@ func (b *Controller) takeLeft(name string, backend *v1alpha1.Backend) {
 // listed returns what a Backend lists.
 func listed(backend *v1alpha1.Backend, entries []v1alpha1.LeftBehind) leftAt {
 	return leftAt{backend.UID, kind(&backend.Spec), entries,
-		controller.Approvals(backend.Annotations[v1alpha1.ApproveAnnotation])}
+		delivery.Approvals(backend.Annotations[v1alpha1.ApproveAnnotation])}
 }
 
 // keepLeft notes and counts what a Backend lists, and returns what it listed before; without a UID: it is gone.
@@ -87,7 +88,7 @@ func idOf(place string, entry *v1alpha1.LeftBehind) zone.ID {
 	if err != nil {
 		return zone.ID{}
 	}
-	return controller.LeftID(place, name, entry.UID)
+	return delivery.LeftID(place, name, entry.UID)
 }
 
 // All implements controller.LeftStore.
@@ -101,7 +102,7 @@ func (l *left) All() (ids []zone.ID) {
 }
 
 // Load implements controller.LeftStore.
-func (l *left) Load(id zone.ID) (found *controller.Left, approved []string) {
+func (l *left) Load(id zone.ID) (found *delivery.Left, approved []string) {
 	l.mu.Lock()
 	at := l.left[id.Namespace]
 	l.mu.Unlock()
@@ -111,19 +112,19 @@ func (l *left) Load(id zone.ID) (found *controller.Left, approved []string) {
 	}
 	e := &at.entries[i]
 	name, _ := dnsname.Parse(e.FQDN)
-	return &controller.Left{
+	return &delivery.Left{
 		Place: id.Namespace, Zone: name, UID: e.UID, Since: e.Since.Time, Whole: e.Whole, Sets: dialect.LeftSets(e),
 		Of:      zone.ID{Kind: zone.KindZone, Namespace: e.Namespace, Name: e.Name},
-		Unknown: int(e.Unlisted), Ceiling: uint32(e.SerialCeiling), Approved: controller.Approvals(e.Approved),
+		Unknown: int(e.Unlisted), Ceiling: uint32(e.SerialCeiling), Approved: delivery.Approvals(e.Approved),
 	}, at.approved
 }
 
 // Leave implements controller.LeftStore.
-func (l *left) Leave(ctx context.Context, what *controller.Left) error {
+func (l *left) Leave(ctx context.Context, what *delivery.Left) error {
 	entry := v1alpha1.LeftBehind{
 		FQDN: what.Zone.String(), UID: what.UID, Namespace: what.Of.Namespace, Name: what.Of.Name,
 		Since: metav1.NewTime(what.Since), Whole: what.Whole, Sets: int32(what.Unknown), Unlisted: int32(what.Unknown),
-		SerialCeiling: int64(what.Ceiling), Approved: strings.Join(what.Approved, controller.PlanSeparator),
+		SerialCeiling: int64(what.Ceiling), Approved: strings.Join(what.Approved, delivery.PlanSeparator),
 		Reason: controller.ReasonWithdrawing,
 	}
 	backend, err := l.change(ctx, what.Place, func(list []v1alpha1.LeftBehind) ([]v1alpha1.LeftBehind, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 )
 
 // ProviderSettings are those of an account at a service that hosts zones.
@@ -26,7 +27,7 @@ type ProviderSettings struct {
 
 // A Hosting lists the zones of an account, each as a server of its own: one for each name. Anew says that what was
 // listed a while ago is not good enough.
-type Hosting func(ctx context.Context, anew bool) ([]controller.Server, error)
+type Hosting func(ctx context.Context, anew bool) ([]delivery.Server, error)
 
 // optionZone is the setting that names a zone by its ID; the others are the service's.
 const optionZone = "zone"
@@ -65,7 +66,7 @@ type host struct {
 	list    Hosting
 	stop    context.CancelFunc
 	heard   chan struct{} // closed when it has answered, or failed to, for the first time
-	servers []controller.Server
+	servers []delivery.Server
 	trouble *controller.Outcome
 }
 
@@ -147,7 +148,7 @@ func (b *Controller) hostsHeard(ctx context.Context) {
 }
 
 // listed notes what was listed, and reports whether anything is new. What was listed before stays when nothing can be.
-func (b *Controller) listed(h *host, kind string, servers []controller.Server, err error) bool {
+func (b *Controller) listed(h *host, kind string, servers []delivery.Server, err error) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	oldServers, oldTrouble := h.servers, h.trouble
@@ -180,19 +181,19 @@ func (b *Controller) pause(ctx context.Context, name string, long time.Duration)
 }
 
 // ServersOf are hosted zones as servers: of several zones with one name the one that is meant, which is a public one.
-func ServersOf(account backend.Account, kind string, zones []backend.HostedZone) []controller.Server {
+func ServersOf(account backend.Account, kind string, zones []backend.HostedZone) []delivery.Server {
 	zones = slices.SortedFunc(slices.Values(zones), func(a, b backend.HostedZone) int {
 		if c := a.Name.Compare(b.Name); c != 0 {
 			return c
 		}
 		return a.Compare(b)
 	})
-	var servers []controller.Server
+	var servers []delivery.Server
 	for i, z := range zones {
 		if i > 0 && zones[i-1].Name == z.Name {
 			continue
 		}
-		servers = append(servers, controller.Server{
+		servers = append(servers, delivery.Server{
 			Name: z.Target.Server, View: z.Target.View, Title: fmt.Sprintf("%s, zone %s", kind, z.ID), Zone: z.Name,
 			Backend: account.Backend(z),
 		})

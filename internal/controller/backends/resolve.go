@@ -13,6 +13,7 @@ import (
 	"github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	dialect "github.com/zonefold/zonefold/internal/dialect/backends"
 	"github.com/zonefold/zonefold/internal/dnsname"
 )
@@ -52,7 +53,7 @@ type PowerDNSSettings struct {
 func kind(spec *v1alpha1.BackendSpec) string {
 	switch {
 	case spec.Embedded != nil:
-		return controller.KindEmbedded
+		return delivery.KindEmbedded
 	case spec.RFC2136 != nil:
 		return "rfc2136"
 	case spec.PowerDNS != nil:
@@ -84,7 +85,7 @@ type resolver struct {
 // settings resolves a spec, or says why it cannot be used.
 func (r resolver) settings(spec *v1alpha1.BackendSpec) (Settings, *controller.Outcome) {
 	switch kind(spec) {
-	case controller.KindEmbedded:
+	case delivery.KindEmbedded:
 		return r.embeddedServer(spec.Embedded)
 	case "rfc2136":
 		return r.rfc2136(spec.RFC2136)

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/rr"
 )
@@ -12,7 +12,7 @@ import (
 // inspected complains unless it is known of two primaries and a secondary when they were heard of, and what the
 // primaries have of a record.
 func (s *stage) inspected(namespace, address string) string {
-	if _, err := s.known.Inspect(dialect.ZoneID(namespace, "none")); !errors.Is(err, controller.ErrUnknown) {
+	if _, err := s.known.Inspect(dialect.ZoneID(namespace, "none")); !errors.Is(err, delivery.ErrUnknown) {
 		return fmt.Sprintf("of a zone that is not there it says %v", err)
 	}
 	for id, shown := range map[string]bool{"zone": false, "record": true} {

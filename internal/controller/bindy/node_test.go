@@ -27,8 +27,8 @@ import (
 	backendbind9 "github.com/zonefold/zonefold/internal/backend/bind9"
 	"github.com/zonefold/zonefold/internal/bind9"
 	"github.com/zonefold/zonefold/internal/bindcar"
-	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/bindy/bindytest"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/nameserver"
@@ -66,13 +66,13 @@ func (n *bindNode) realDNS() *DNS {
 	}
 	return &DNS{
 		Clock: backend.SystemClock{},
-		Primary: func(p *Pod) (controller.Server, error) {
+		Primary: func(p *Pod) (delivery.Server, error) {
 			servers, err := pool.Connect(
 				all.Config{BIND9: &all.BIND9{Primaries: []all.Primary{{Endpoint: place(p), Access: podAccess{p, n}}}}})
 			if err != nil {
-				return controller.Server{}, err
+				return delivery.Server{}, err
 			}
-			return controller.Server{Name: servers[0].Name, Backend: servers[0].Backend}, nil
+			return delivery.Server{Name: servers[0].Name, Backend: servers[0].Backend}, nil
 		},
 		Secondary: func(p *Pod) (Follower, error) {
 			c, err := backendbind9.NewSecondary(backendbind9.Config{Endpoint: place(p), Access: podAccess{p, n}, Now: time.Now})

@@ -18,6 +18,7 @@ import (
 	"github.com/zonefold/zonefold/internal/controller/bindy/fleet"
 	"github.com/zonefold/zonefold/internal/controller/bindy/servers"
 	"github.com/zonefold/zonefold/internal/controller/bindy/zones"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
@@ -66,7 +67,7 @@ type Config struct {
 	// Records are the kinds of records that are Served; nil: all.
 	Records []client.Object
 	// Inspection is told what knows the servers of zones; nil: nobody asks.
-	Inspection *controller.Inspection
+	Inspection *delivery.Inspection
 }
 
 // Controller is the dialect at work. It is made for one term of leadership.
@@ -119,7 +120,7 @@ func Objects(records []client.Object) []client.Object {
 }
 
 // Fleets are the servers of the dialect for Backends; nil if it delivers nothing.
-func (b *Controller) Fleets() controller.Fleets {
+func (b *Controller) Fleets() delivery.Fleets {
 	if b.zones == nil {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/bindy/bindytest"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 )
 
 func TestMain(m *testing.M) { bindytest.Main(m, "../../..") }
@@ -16,7 +17,7 @@ func TestMain(m *testing.M) { bindytest.Main(m, "../../..") }
 type stage struct {
 	*bindytest.Stage
 	dns   *DNS
-	known controller.Inspection
+	known delivery.Inspection
 }
 
 // start runs the dialect, as one term of leadership of an operator.
@@ -24,7 +25,7 @@ func (s *stage) start() *Controller {
 	s.Helper()
 	o := s.Operator(CacheOptions(s.Scheme))
 	// An engine of its own for each operator.
-	s.dns.Engine = controller.NewEngine(engine.Config{Clock: s.dns.Clock, Rand: rand.Float64, Audit: time.Hour})
+	s.dns.Engine = delivery.NewEngine(engine.Config{Clock: s.dns.Clock, Rand: rand.Float64, Audit: time.Hour})
 	b := New(Config{
 		Settings: o.Settings, Client: o.Client, Live: o.Live, Cache: o.Cache, Events: o.Events, Log: o.Log, Clock: o.Clock,
 		Token: o.Token, DNS: s.dns, Metrics: controller.NewMetrics(), Inspection: &s.known,

@@ -35,6 +35,7 @@ import (
 	"github.com/zonefold/zonefold/internal/backend/all"
 	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	"github.com/zonefold/zonefold/internal/controller/gardener"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/testcluster"
@@ -124,7 +125,7 @@ func (w *world) start() {
 	if c.Live == nil {
 		c.Live = w.live
 	}
-	c.Engine = controller.NewEngine(engine.Config{Clock: backend.SystemClock{}, Rand: rand.Float64, Metrics: numbers})
+	c.Engine = delivery.NewEngine(engine.Config{Clock: backend.SystemClock{}, Rand: rand.Float64, Metrics: numbers})
 	if pool := all.NewPool(time.Now, nil); c.Open == nil {
 		c.Open = func(r gardener.Request) (backend.Account, error) {
 			account, err := pool.Open(all.ProviderConfig{Type: r.Type, Data: r.Data, Region: r.Region, Options: r.Options})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/gardener"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -62,7 +63,7 @@ type Config struct {
 	Rand    func() float64 // nil: math/rand
 	Leads   func() bool    // whether nobody else can have become the leader; nil: nobody else ever does
 
-	Engine *controller.Engine
+	Engine *delivery.Engine
 	// Open returns the account that credentials open; for equal ones the same. It asks nobody.
 	Open func(Request) (backend.Account, error)
 
@@ -71,7 +72,7 @@ type Config struct {
 	Seed    bool // the cluster is a seed: Secrets of other namespaces may be named
 	Shared  bool // Zones are delivered too, perhaps into the same hosted zones
 	// Inspection is told what knows of DNSRecords; nil: nobody asks.
-	Inspection *controller.Inspection
+	Inspection *delivery.Inspection
 	// Placed, unless nil, is called once when it is known where the sets are that the services have from an earlier term.
 	Placed func()
 }

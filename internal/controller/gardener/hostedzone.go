@@ -10,7 +10,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/engine"
-	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	dialect "github.com/zonefold/zonefold/internal/dialect/gardener"
 	"github.com/zonefold/zonefold/internal/rr"
 )
@@ -114,7 +114,7 @@ func (k *Controller) at(z backend.HostedZone) *hostedZone {
 			key: z.Target, id: id, holders: map[rr.Key][]*record{}, attachments: map[backend.Account]*attachment{},
 			waiting: map[*record]struct{}{},
 		}
-		p.feed = k.Engine.NewOverlay(engine.FeedConfig{ID: id, Zone: z.Target.Zone, Created: k.Clock()}, controller.Overlay{
+		p.feed = k.Engine.NewOverlay(engine.FeedConfig{ID: id, Zone: z.Target.Zone, Created: k.Clock()}, delivery.Overlay{
 			Hear: k.hear, Causes: func(seq uint64) []trace.Span { return k.causes(p, seq) }, Clock: k.Clock,
 		})
 		k.hostedZones[z.Target] = p

@@ -2,7 +2,7 @@ package gardener
 
 import (
 	"github.com/zonefold/zonefold/api/gardener/v1alpha1"
-	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	"github.com/zonefold/zonefold/internal/controller/inspect"
 	dialect "github.com/zonefold/zonefold/internal/dialect/gardener"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -10,27 +10,27 @@ import (
 )
 
 // Resources are the kinds of this dialect that can be inspected.
-func Resources(i *controller.Inspection) []inspect.Resource {
+func Resources(i *delivery.Inspection) []inspect.Resource {
 	return []inspect.Resource{{Group: v1alpha1.GroupVersion.Group, Plural: "dnsrecords", ID: dialect.RecordID,
 		Inspection: i}}
 }
 
 // Inspect implements controller.Inspector: a record is at one hosted zone, once that is found.
-func (k *Controller) Inspect(id zone.ID) (controller.Inspected, error) {
+func (k *Controller) Inspect(id zone.ID) (delivery.Inspected, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !k.synced {
-		return controller.Inspected{}, controller.ErrNotLeading
+		return delivery.Inspected{}, delivery.ErrNotLeading
 	}
 	r := k.records[id]
 	if r == nil {
-		return controller.Inspected{}, controller.ErrUnknown
+		return delivery.Inspected{}, delivery.ErrUnknown
 	}
-	out := controller.Inspected{Set: r.key}
+	out := delivery.Inspected{Set: r.key}
 	if r.key == (rr.Key{}) {
 		return out, nil
 	}
-	s := controller.ServerStanding{Delivered: controller.Delivered{Place: r.object.Spec.Type}}
+	s := delivery.ServerStanding{Delivered: delivery.Delivered{Place: r.object.Spec.Type}}
 	if at := r.at(); at != nil {
 		s.Zone, s.Server, out.Zone = at.key.Zone, at.key.Server, at.key.Zone
 		s.Standing, _ = k.Engine.StandingOfSets(at.key)
@@ -50,7 +50,7 @@ func (k *Controller) Inspect(id zone.ID) (controller.Inspected, error) {
 	case run.active():
 		s.Running = true
 	}
-	out.Servers = []controller.ServerStanding{s}
+	out.Servers = []delivery.ServerStanding{s}
 	return out, nil
 }
 

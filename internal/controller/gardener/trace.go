@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/core"
 )
 
 // follow begins to follow an operation, unless this is another attempt at it. k.mu is held.
@@ -22,8 +22,8 @@ func (k *Controller) follow(r *record, run *run) {
 		"zonefold.deleted", run.step == Remove))
 }
 
-func (k *Controller) follower() *controller.Follower {
-	return &controller.Follower{Tracer: k.Engine.Tracer}
+func (k *Controller) follower() *core.Follower {
+	return &core.Follower{Tracer: k.Engine.Tracer}
 }
 
 // handed notes that an operation is the engine's affair now. k.mu is held.

@@ -10,7 +10,7 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
-	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/core"
 )
 
 // traced has a world follow operations.
@@ -30,12 +30,12 @@ func described(ended []sdk.ReadOnlySpan, object string) (out []string) {
 		for _, a := range change.Attributes() {
 			about[string(a.Key)] = a.Value.String()
 		}
-		if change.Name() != controller.SpanChange || about["k8s.object.name"] != object ||
+		if change.Name() != core.SpanChange || about["k8s.object.name"] != object ||
 			about["k8s.object.kind"] != "DNSRecord.extensions.gardener.cloud" {
 			continue
 		}
 		line := fmt.Sprintf("%s %s:", about["zonefold.operation"], change.Status().Code)
-		for _, name := range []string{controller.SpanSettle, controller.SpanApply} {
+		for _, name := range []string{core.SpanSettle, core.SpanApply} {
 			if slices.ContainsFunc(ended, func(s sdk.ReadOnlySpan) bool {
 				return s.Name() == name && s.Parent().SpanID() == change.SpanContext().SpanID() &&
 					!s.EndTime().After(change.EndTime())

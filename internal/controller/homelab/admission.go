@@ -13,6 +13,7 @@ import (
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/dnshook"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/core"
 	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -21,7 +22,7 @@ import (
 type Reviews struct {
 	Live      client.Reader // asks the API server: a class may be applied right before its records
 	Clock     clock.WithTicker
-	Foresight *controller.Foresight
+	Foresight *core.Foresight
 	Lenient   bool // a DNSRecord whose class does not exist is stored, with a warning
 }
 
@@ -78,7 +79,7 @@ func (r Reviews) lookAtClass(ctx context.Context, old, o client.Object) controll
 		return controller.Findings{}
 	}
 	converted := dialect.ConvertClass(c)
-	found := r.Foresight.Look(ctx, controller.Inquiry{
+	found := r.Foresight.Look(ctx, core.Inquiry{
 		ID: converted.ID, Stored: old != nil,
 		Forecast: func(ctx context.Context) (zone.Forecast, bool) {
 			f, ok := r.Foresight.Zone(ctx, converted)
@@ -127,7 +128,7 @@ func (r Reviews) lookAtRecord(ctx context.Context, old, o client.Object) (found 
 		}
 	}
 	claim, _ := dialect.ConvertRecord(record)
-	return r.Foresight.Look(ctx, controller.Inquiry{
+	return r.Foresight.Look(ctx, core.Inquiry{
 		ID: claim.ID, Stored: stored, Missing: []zone.Reason{zone.ReferenceNotFound, zone.ParentNotAccepted},
 		Forecast: func(ctx context.Context) (zone.Forecast, bool) { return r.Foresight.Claim(ctx, claim) },
 	})

@@ -17,6 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/core"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -58,8 +60,8 @@ type Config struct {
 
 	Tracer trace.Tracer // follows changes until they are served; nil: nobody does
 
-	Foresight  *controller.Foresight  // is told what to ask; nil: nobody asks
-	Inspection *controller.Inspection // likewise
+	Foresight  *core.Foresight      // is told what to ask; nil: nobody asks
+	Inspection *delivery.Inspection // likewise
 
 	Retry          Retry
 	HealthInterval time.Duration
@@ -69,7 +71,7 @@ type Config struct {
 // Controller is the dialect at work. It is made for one term of leadership.
 type Controller struct {
 	Config
-	Core *controller.Core
+	Core *core.Core
 
 	ctx     context.Context
 	begun   chan struct{} // closed when the World knows everything
@@ -92,7 +94,7 @@ type Controller struct {
 	secrets map[string]string // resourceVersions, by namespace/name
 	first   sync.Once
 
-	follower controller.Follower
+	follower core.Follower
 }
 
 // New returns a Controller that has not begun.
@@ -101,13 +103,13 @@ func New(c Config) *Controller {
 		c.Rand = rand.Float64
 	}
 	k := &Controller{
-		Config: c, begun: make(chan struct{}), follower: controller.Follower{Tracer: c.Tracer},
+		Config: c, begun: make(chan struct{}), follower: core.Follower{Tracer: c.Tracer},
 		records: map[zone.ID]*record{}, dirty: map[*record][]slotKey{}, slots: map[slotKey]*slot{},
 		classes: map[string]*class{},
 		users:   members{}, needs: members{}, queues: map[string]*classQueue{}, secrets: map[string]string{},
 	}
 	k.objects = &objects.Writer{Client: c.Client, Leads: c.Leads, Wrote: c.Metrics.Wrote}
-	k.Core = controller.NewCore(controller.CoreConfig{
+	k.Core = core.New(core.Config{
 		Clock: c.Clock.Now, Metrics: c.Metrics, Log: c.Log, Settled: k.settled,
 	})
 	k.recordWriter = controller.NewWriter(16, c.Log, k.writeRecord)
@@ -193,7 +195,7 @@ func (k *Controller) each(queue workqueue.TypedDelayingInterface[string], f func
 }
 
 // settled takes over what one step of the World has decided.
-func (k *Controller) settled(s controller.Settlement) {
+func (k *Controller) settled(s core.Settlement) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, o := range s.Inputs {

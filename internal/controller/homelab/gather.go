@@ -16,6 +16,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/core"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
 )
@@ -179,7 +180,7 @@ func (k *Controller) putClass(o *v1alpha1.DNSClass) {
 	}
 	c.object = o
 	k.revise(c)
-	k.Core.PutZone(dialect.ConvertClass(o), controller.VersionOf(o))
+	k.Core.PutZone(dialect.ConvertClass(o), core.VersionOf(o))
 	k.classWriter.Enqueue(dialect.ClassID(o.Name))
 	k.audits.AddAfter(o.Name, k.firstAudit())
 }

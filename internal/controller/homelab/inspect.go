@@ -3,37 +3,37 @@ package homelab
 import (
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend/engine"
-	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	"github.com/zonefold/zonefold/internal/controller/inspect"
 	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
 // Resources are the kinds of this dialect that can be inspected.
-func Resources(i *controller.Inspection) []inspect.Resource {
+func Resources(i *delivery.Inspection) []inspect.Resource {
 	return []inspect.Resource{{Group: v1alpha1.GroupVersion.Group, Plural: "dnsrecords", ID: dialect.RecordID,
 		Inspection: i}}
 }
 
 // Inspect implements controller.Inspector: a record is at the server of its class.
-func (k *Controller) Inspect(id zone.ID) (controller.Inspected, error) {
+func (k *Controller) Inspect(id zone.ID) (delivery.Inspected, error) {
 	select {
 	case <-k.begun:
 	default:
-		return controller.Inspected{}, controller.ErrNotLeading
+		return delivery.Inspected{}, delivery.ErrNotLeading
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	r := k.records[id]
 	if r == nil || !r.decided() {
-		return controller.Inspected{}, controller.ErrUnknown
+		return delivery.Inspected{}, delivery.ErrUnknown
 	}
-	var out controller.Inspected
+	var out delivery.Inspected
 	s, c := k.slots[r.key], k.classes[r.key.class]
 	if s == nil || c == nil || !r.verdict.Accepted && r.applied == nil {
 		return out, nil
 	}
-	one := controller.ServerStanding{Delivered: controller.Delivered{Place: c.name},
+	one := delivery.ServerStanding{Delivered: delivery.Delivered{Place: c.name},
 		Server: serverOf(c.object.Spec.Server), Standing: engine.Standing{Heard: r.synced}}
 	if h := c.checked; h != nil && h.status == v1alpha1.Healthy && h.at.After(one.Heard) {
 		one.Heard = h.at
@@ -48,6 +48,6 @@ func (k *Controller) Inspect(id zone.ID) (controller.Inspected, error) {
 	if w, known := k.want(s); known && w != nil && s.confirmed == w.hash {
 		one.Data, one.Shown = w.record.Values, true
 	}
-	out.Servers = []controller.ServerStanding{one}
+	out.Servers = []delivery.ServerStanding{one}
 	return out, nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/dnshook"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/core"
 	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -55,7 +56,7 @@ type record struct {
 	wanted dialect.Wanted
 	key    slotKey // zero: what it asks for cannot be understood
 
-	settled controller.Version // what the verdict is about
+	settled core.Version // what the verdict is about
 	verdict zone.Verdict
 
 	applied   *v1alpha1.Applied // what a server has of it, or may have
@@ -80,7 +81,7 @@ func (r *record) orphan() bool {
 	return r.object.Annotations[v1alpha1.DeletionPolicyAnnotation] == v1alpha1.DeletionPolicyOrphan
 }
 
-func (r *record) current() controller.Version { return controller.VersionOf(r.object) }
+func (r *record) current() core.Version { return core.VersionOf(r.object) }
 
 // decided reports whether the verdict is about the object as it is now.
 func (r *record) decided() bool { return r.deleting() || r.settled == r.current() }

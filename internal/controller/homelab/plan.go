@@ -6,7 +6,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/dnshook"
-	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/core"
 )
 
 // A step is what is done next about a slot. At most one of the fields is set; none: there is nothing to do now.
@@ -175,7 +175,7 @@ func (k *Controller) stays(h evidence) bool {
 	case r.unknown():
 		return true
 	case r.deleting():
-		return r.settled != controller.Version{} // it is not decided yet who gets the record next
+		return r.settled != core.Version{} // it is not decided yet who gets the record next
 	case !r.verdict.Accepted:
 		return false
 	}

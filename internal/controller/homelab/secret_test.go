@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
-	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 )
 
 // A secretReader answers every question for a Secret in one way.
@@ -42,7 +42,7 @@ func TestASecretThatIsGoneStopsZonesAndOneThatCannotBeReadDoesNot(t *testing.T) 
 				Namespace: "team", Key: "key"}},
 		}}
 		_, err := reachOf(t.Context(), secretReader{err: c.err}, class)
-		place := controller.Place{Name: "hook", Problem: outcomeOf("dns", err)}
+		place := delivery.Place{Name: "hook", Problem: outcomeOf("dns", err)}
 		if place.Problem == nil || place.Stopped() != c.stopped {
 			t.Errorf("%s: the Backend is stopped: %t, for %+v", c.sentence, place.Stopped(), place.Problem)
 		}

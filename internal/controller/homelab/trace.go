@@ -3,11 +3,11 @@ package homelab
 import (
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/core"
 )
 
 // trace begins to follow a change of a record, unless it is refused, which is told at once. k.mu is held.
-func (k *Controller) trace(s controller.Settlement, o controller.Input, r *record) {
+func (k *Controller) trace(s core.Settlement, o core.Input, r *record) {
 	now := k.Clock.Now()
 	span := k.follower.Begin(s, o, now)
 	if span == nil {

@@ -6,14 +6,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	api "github.com/zonefold/zonefold/api/inspect/v1alpha1"
-	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 )
 
 // maxServers is how many servers an answer has: a zone may be on the pods of many clusters.
 const maxServers = 256
 
 // inspectionOf puts what is known of an object into the words of the API.
-func inspectionOf(namespace, name string, found controller.Inspected) api.Inspection {
+func inspectionOf(namespace, name string, found delivery.Inspected) api.Inspection {
 	out := api.Inspection{
 		TypeMeta:   metav1.TypeMeta{Kind: api.Kind, APIVersion: api.APIVersion},
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	api "github.com/zonefold/zonefold/api/inspect/v1alpha1"
-	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -31,7 +31,7 @@ const (
 type Resource struct {
 	Group, Plural string // of the object
 	ID            func(namespace, name string) zone.ID
-	Inspection    *controller.Inspection
+	Inspection    *delivery.Inspection
 }
 
 // name is what the kind is called here.
@@ -115,7 +115,7 @@ func (s *server) inspect(w http.ResponseWriter, r *http.Request) {
 	}
 	if !resource.Inspection.Leads() {
 		if replica { // it passed on what it took us for the leader for
-			s.refuse(w, apierrors.NewServiceUnavailable(controller.ErrNotLeading.Error()+"; try again"))
+			s.refuse(w, apierrors.NewServiceUnavailable(delivery.ErrNotLeading.Error()+"; try again"))
 			return
 		}
 		s.Pass.ServeHTTP(w, passed)
@@ -127,7 +127,7 @@ func (s *server) inspect(w http.ResponseWriter, r *http.Request) {
 	}
 	found, err := resource.Inspection.Inspect(resource.ID(namespace, name))
 	switch {
-	case errors.Is(err, controller.ErrUnknown):
+	case errors.Is(err, delivery.ErrUnknown):
 		s.refuse(w, apierrors.NewNotFound(what, name))
 	case err != nil:
 		s.refuse(w, apierrors.NewServiceUnavailable(err.Error()+"; try again"))

@@ -7,15 +7,16 @@ import (
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/core"
 	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
 // Examiners are what admission asks about the kinds of this dialect.
-func Examiners(f *controller.Foresight) []controller.Examiner {
+func Examiners(f *core.Foresight) []controller.Examiner {
 	missing := []zone.Reason{zone.NoZone, zone.ReferenceNotFound, zone.ParentNotAccepted, zone.ParentUnresolved}
 	look := func(ctx context.Context, old, o client.Object) controller.Findings {
-		q := controller.Inquiry{Stored: old != nil, Missing: missing}
+		q := core.Inquiry{Stored: old != nil, Missing: missing}
 		switch o := o.(type) {
 		case *v1alpha1.Zone:
 			z := dialect.ConvertZone(o)

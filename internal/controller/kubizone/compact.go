@@ -10,7 +10,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
-	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 )
 
 // Compact returns a transform for the cache. It drops what nobody reads and keeps once
@@ -44,7 +44,7 @@ func bare(m *metav1.ObjectMeta) {
 	m.Annotations = only(m.Annotations, zonefold.FreezeAnnotation, zonefold.RollbackAnnotation, zonefold.ApproveAnnotation,
 		zonefold.LeaveAnnotation, zonefold.UpdateMessageAnnotation)
 	if reason, frozen := m.Annotations[zonefold.FreezeAnnotation]; frozen {
-		m.Annotations[zonefold.FreezeAnnotation] = controller.Reason(reason)
+		m.Annotations[zonefold.FreezeAnnotation] = delivery.Reason(reason)
 	}
 	if len(m.Annotations[zonefold.UpdateMessageAnnotation]) > maxDigest {
 		delete(m.Annotations, zonefold.UpdateMessageAnnotation)

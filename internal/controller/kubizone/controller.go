@@ -15,6 +15,8 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/core"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -53,15 +55,15 @@ type Config struct {
 	Log           *slog.Logger
 	Metrics       *controller.Metrics
 	Clock         backend.Clock
-	Engine        *controller.Engine
-	Fleets        controller.Fleets      // that Backends may name; nil: there are none
-	MaxSet        int                    // records in a set; 0: zone.DefaultMaxSet
-	RequireGrants bool                   // nobody has a root Zone without a grant, also while no Backend has any
-	History       int                    // ZoneRevisions that a Zone keeps; 0: none
-	MaxEntries    int                    // in status.entries before ZoneSlices are used; 0: as many as there is room for
-	Leads         func() bool            // whether nobody else can have become the leader; nil: nobody else ever does
-	Foresight     *controller.Foresight  // is told what to ask; nil: nobody asks
-	Inspection    *controller.Inspection // is told what knows the servers; nil: nobody asks
+	Engine        *delivery.Engine
+	Fleets        delivery.Fleets      // that Backends may name; nil: there are none
+	MaxSet        int                  // records in a set; 0: zone.DefaultMaxSet
+	RequireGrants bool                 // nobody has a root Zone without a grant, also while no Backend has any
+	History       int                  // ZoneRevisions that a Zone keeps; 0: none
+	MaxEntries    int                  // in status.entries before ZoneSlices are used; 0: as many as there is room for
+	Leads         func() bool          // whether nobody else can have become the leader; nil: nobody else ever does
+	Foresight     *core.Foresight      // is told what to ask; nil: nobody asks
+	Inspection    *delivery.Inspection // is told what knows the servers; nil: nobody asks
 	// Judged is told what was decided about claims that others have put into the Core; nil: nobody has.
 	Judged func(claim zone.ID, v zone.Verdict)
 }
@@ -69,8 +71,8 @@ type Config struct {
 // Controller is the dialect at work. It is made for one term of leadership.
 type Controller struct {
 	Config
-	Core       *controller.Core
-	Deliveries *controller.Deliveries
+	Core       *core.Core
+	Deliveries *delivery.Deliveries
 
 	ceilings *controller.Ceilings
 	objects  *objects.Writer
@@ -90,8 +92,8 @@ type Controller struct {
 
 // written is what is known about an object beyond the cache.
 type written struct {
-	taken   controller.Version // what the verdict is about
-	refused bool               // a server refuses it: what pending is about
+	taken   core.Version // what the verdict is about
+	refused bool         // a server refuses it: what pending is about
 	reason  zone.Reason
 
 	pending    int64 // since when it may settle by itself, Unix nanoseconds; 0: it does not
@@ -107,11 +109,11 @@ func New(c Config) *Controller {
 	}
 	k.objects = &objects.Writer{Client: c.Client, Leads: c.Leads, Wrote: c.Metrics.Wrote}
 	k.ceilings = k.newCeilings()
-	k.Core = controller.NewCore(controller.CoreConfig{
+	k.Core = core.New(core.Config{
 		Options: zone.Options{MaxSet: c.MaxSet, RequireGrants: c.RequireGrants, PublicSuffix: dialect.PublicSuffix},
 		Clock:   c.Clock.Now, Metrics: c.Metrics, Log: c.Log, Settled: k.settled,
 	})
-	deliveries := controller.DeliveriesConfig{
+	deliveries := delivery.Config{
 		Store: (*store)(k), Clock: c.Clock.Now, Log: c.Log, Metrics: c.Metrics,
 		Changed: k.enqueue, Settled: k.enqueueAll, Refresh: k.refresh, RefreshSets: k.refreshSets,
 		Republished: k.republished, Earlier: k.earlier,
@@ -123,7 +125,7 @@ func New(c Config) *Controller {
 			f.Reassigned(id)
 		}
 	}
-	k.Deliveries = controller.NewDeliveries(deliveries)
+	k.Deliveries = delivery.New(deliveries)
 	if c.Fleets != nil {
 		c.Fleets.Host(k.Deliveries)
 	}
@@ -161,7 +163,7 @@ func (k *Controller) Run(ctx context.Context, ready func(context.Context) bool) 
 		defer k.Foresight.Use(nil, nil)
 	}
 	if k.Inspection != nil {
-		defer k.Inspection.Use(controller.InspectorOf(k.Core, k.Deliveries))()
+		defer k.Inspection.Use(delivery.InspectorOf(k.Core, k.Deliveries))()
 	}
 	err = k.Core.Run(ctx, func(ctx context.Context) bool {
 		return toolscache.WaitForCacheSync(ctx.Done(), synced...) && ready(ctx)
@@ -175,7 +177,7 @@ func (k *Controller) Run(ctx context.Context, ready func(context.Context) bool) 
 }
 
 // settled hands one step of the World on.
-func (k *Controller) settled(s controller.Settlement) {
+func (k *Controller) settled(s core.Settlement) {
 	k.take(s.Inputs)
 	k.noteObjects(s)
 	k.Deliveries.Settle(s)
@@ -186,11 +188,11 @@ func (k *Controller) settled(s controller.Settlement) {
 }
 
 // take notes what the verdicts are about from now on, before anybody writes them down.
-func (k *Controller) take(touched []controller.Input) {
+func (k *Controller) take(touched []core.Input) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, o := range touched {
-		if _, known := k.recordState[o.ID]; known || o.Version != (controller.Version{}) {
+		if _, known := k.recordState[o.ID]; known || o.Version != (core.Version{}) {
 			k.state(o.ID).taken = o.Version
 		}
 	}
@@ -251,5 +253,5 @@ func (k *Controller) refreshSets(id zone.ID, keys []rr.Key) { k.enqueueAll(k.Cor
 func (k *Controller) unjudged(id zone.ID, o client.Object) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.state(id).taken != controller.VersionOf(o) && o.GetDeletionTimestamp().IsZero()
+	return k.state(id).taken != core.VersionOf(o) && o.GetDeletionTimestamp().IsZero()
 }

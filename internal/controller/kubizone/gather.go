@@ -10,6 +10,8 @@ import (
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/core"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
 )
 
@@ -47,7 +49,7 @@ func (k *Controller) putZone(old, z *v1alpha1.Zone) {
 	}
 	if old == nil || old.Generation != z.Generation || old.DeletionTimestamp.IsZero() != z.DeletionTimestamp.IsZero() {
 		if z.DeletionTimestamp.IsZero() {
-			k.Core.PutZone(dialect.ConvertZone(z), controller.VersionOf(z))
+			k.Core.PutZone(dialect.ConvertZone(z), core.VersionOf(z))
 		} else {
 			k.Core.WithdrawZone(id)
 		}
@@ -66,7 +68,7 @@ func (k *Controller) putZone(old, z *v1alpha1.Zone) {
 }
 
 // freezeOf returns what a Zone asks of what is published of it, nil if that is nothing.
-func freezeOf(z *v1alpha1.Zone) *controller.Freeze {
+func freezeOf(z *v1alpha1.Zone) *delivery.Freeze {
 	reason, frozen := z.Annotations[zonefold.FreezeAnnotation]
 	serial, back := z.Annotations[zonefold.RollbackAnnotation]
 	if !frozen && !back || !z.DeletionTimestamp.IsZero() {
@@ -76,7 +78,7 @@ func freezeOf(z *v1alpha1.Zone) *controller.Freeze {
 	if back && err != nil {
 		n = 0 // what is no serial holds what there is
 	}
-	return &controller.Freeze{Reason: reason, Serial: uint32(n)}
+	return &delivery.Freeze{Reason: reason, Serial: uint32(n)}
 }
 
 func (k *Controller) dropZone(z *v1alpha1.Zone) {
@@ -92,7 +94,7 @@ func (k *Controller) putRecord(old, r *v1alpha1.Record) {
 	if old == nil || old.UID != r.UID || old.Generation != r.Generation ||
 		old.DeletionTimestamp.IsZero() != r.DeletionTimestamp.IsZero() {
 		if r.DeletionTimestamp.IsZero() {
-			k.Core.PutClaim(dialect.ConvertRecord(r), controller.VersionOf(r))
+			k.Core.PutClaim(dialect.ConvertRecord(r), core.VersionOf(r))
 		} else {
 			k.left(r)
 			k.Core.DeleteClaim(id)

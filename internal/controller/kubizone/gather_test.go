@@ -15,6 +15,7 @@ import (
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/core"
 	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -88,7 +89,7 @@ func settle(t *testing.T, k *Controller, sentinel string) {
 	t.Helper()
 	id := dialect.RecordID("a", sentinel)
 	k.Core.PutClaim(zone.Claim{ID: id, Where: zone.Where{Name: parse(t, sentinel+".example.org.")}, Type: rr.TypeA,
-		Data: []string{"192.0.2.1"}}, controller.Version{UID: "1"})
+		Data: []string{"192.0.2.1"}}, core.Version{UID: "1"})
 	for {
 		if _, ok := k.Core.Verdict(id); ok {
 			return

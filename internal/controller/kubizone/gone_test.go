@@ -7,6 +7,7 @@ import (
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/core"
 	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -44,7 +45,7 @@ func TestWhatHasLeftTheContentIsKnownUntilThatIsConfirmed(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			k := New(Config{Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(), Clock: backend.SystemClock{}})
 			w := zone.New(zone.Options{})
-			step := func() { k.follow(controller.Settlement{Delta: w.Settle(), View: w, At: noon}) }
+			step := func() { k.follow(core.Settlement{Delta: w.Settle(), View: w, At: noon}) }
 			flushed := func(s zone.Snapshot, out outcome) {
 				t.Helper()
 				out.Confirmed, out.Keeping = true, true

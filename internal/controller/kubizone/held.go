@@ -7,11 +7,12 @@ import (
 
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 )
 
 // spend removes the approval of deletions when these have been made, so that it is valid once. The object is then as it
 // is written.
-func (k *Controller) spend(ctx context.Context, o object, out controller.ZoneOutcome) error {
+func (k *Controller) spend(ctx context.Context, o object, out delivery.ZoneOutcome) error {
 	if _, approves := o.GetAnnotations()[zonefold.ApproveAnnotation]; !approves || !out.Settled() {
 		return nil
 	}

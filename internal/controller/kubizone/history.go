@@ -16,6 +16,7 @@ import (
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/core"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -127,7 +128,7 @@ func (k *Controller) left(r *v1alpha1.Record) {
 }
 
 // noteObjects notes which objects one step of the World was about, by the Zones that they are in.
-func (k *Controller) noteObjects(s controller.Settlement) {
+func (k *Controller) noteObjects(s core.Settlement) {
 	if k.History == 0 {
 		return
 	}

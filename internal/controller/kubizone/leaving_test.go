@@ -12,6 +12,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 )
 
 // TestAJournalThatIsDeletedStaysUntilItsZoneIsWithdrawn has the page and the Zone be deleted as the end of their
@@ -19,7 +20,7 @@ import (
 func TestAJournalThatIsDeletedStaysUntilItsZoneIsWithdrawn(t *testing.T) {
 	c := newCluster(t)
 	first := c.leader()
-	where := []controller.Delivered{{Place: "one", Zone: parse(t, "example.org.")}}
+	where := []delivery.Delivered{{Place: "one", Zone: parse(t, "example.org.")}}
 	if err := (*store)(first.Controller).Hold(c.ctx, c.id, where); err != nil {
 		t.Fatal(err)
 	}

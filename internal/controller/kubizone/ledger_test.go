@@ -14,6 +14,7 @@ import (
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -50,7 +51,7 @@ func TestTheLedgerIsWholeWhileMoreIsWritten(t *testing.T) {
 	k.Client, k.objects.Client = api, api
 	k.ledgerOf(id).base = setsFor(t, gone, apexOf(t, rr.TypeMX, "10 mail.example.org."))
 	z := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "org"}}
-	out := outcome{ZoneOutcome: controller.ZoneOutcome{Keeping: true, Confirmed: true, Lingering: []rr.Key{gone.Key()}}}
+	out := outcome{ZoneOutcome: delivery.ZoneOutcome{Keeping: true, Confirmed: true, Lingering: []rr.Key{gone.Key()}}}
 	if err := k.keepGone(t.Context(), id, z, out, zone.Snapshot{Name: parse(t, "example.org.")}); err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -18,7 +19,7 @@ func recordStatus(c controller.Conditions, v zone.Verdict, served controller.Out
 }
 
 // tellZone puts into the status of a Zone what is to be said about it, apart from its content.
-func tellZone(status *v1alpha1.ZoneStatus, c controller.Conditions, v zone.Verdict, out controller.ZoneOutcome) {
+func tellZone(status *v1alpha1.ZoneStatus, c controller.Conditions, v zone.Verdict, out delivery.ZoneOutcome) {
 	c.Judged(v, out.Served)
 	if status.Slices > 0 {
 		c.Set(controller.ConditionSliced, controller.OK(controller.ReasonInSlices,

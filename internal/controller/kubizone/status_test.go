@@ -12,6 +12,7 @@ import (
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -88,10 +89,10 @@ func TestAConditionKeepsItsTimeForAsLongAsItsStatus(t *testing.T) {
 }
 
 func TestWhatAZoneIsToldOfItsBackends(t *testing.T) {
-	at := controller.Delivered{Place: "bind", Zone: parse(t, "example.org.")}
-	out := controller.ZoneOutcome{Served: served, Places: []controller.PlaceOutcome{
+	at := delivery.Delivered{Place: "bind", Zone: parse(t, "example.org.")}
+	out := delivery.ZoneOutcome{Served: served, Places: []delivery.PlaceOutcome{
 		{Delivered: at, Serial: 2026010200},
-		{Delivered: controller.Delivered{Place: "knot", Zone: at.Zone}, Reason: controller.ReasonUnavailable,
+		{Delivered: delivery.Delivered{Place: "knot", Zone: at.Zone}, Reason: controller.ReasonUnavailable,
 			Message: "No answer."},
 	}}
 	status := v1alpha1.ZoneStatus{Slices: 4}
@@ -178,7 +179,7 @@ func TestWhereAZoneWasDeliveredCountsWithItsFinalizerOnly(t *testing.T) {
 	}
 	z.Finalizers = []string{"other", v1alpha1.Finalizer}
 	got := deliveredOf(z)
-	if len(got) != 1 || got[0] != (controller.Delivered{Place: "bind", Zone: parse(t, "example.org.")}) {
+	if len(got) != 1 || got[0] != (delivery.Delivered{Place: "bind", Zone: parse(t, "example.org.")}) {
 		t.Errorf("with it, to %v", got)
 	}
 }

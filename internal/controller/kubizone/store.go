@@ -10,6 +10,7 @@ import (
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -21,16 +22,16 @@ type store Controller
 func (s *store) k() *Controller { return (*Controller)(s) }
 
 // Load implements controller.Store.
-func (s *store) Load(id zone.ID) (controller.Stored, bool) {
+func (s *store) Load(id zone.ID) (delivery.Stored, bool) {
 	z, err := s.k().zone(context.Background(), id)
 	if err != nil {
-		return controller.Stored{}, false
+		return delivery.Stored{}, false
 	}
 	label := labelled(z)
-	out := controller.Stored{
+	out := delivery.Stored{
 		UID: z.UID, Created: z.CreationTimestamp.Time, Deleting: !z.DeletionTimestamp.IsZero(),
 		Leave: leaves(z), Content: label.ID, Delivered: deliveredOf(z),
-		Approved:  controller.Approvals(z.Annotations[zonefold.ApproveAnnotation]),
+		Approved:  delivery.Approvals(z.Annotations[zonefold.ApproveAnnotation]),
 		Written:   func() rr.Sets { return s.k().loadLedger(id, z) },
 		Published: func() (zone.Snapshot, bool) { return s.k().published(id, z) },
 	}
@@ -74,14 +75,14 @@ func refs(z *v1alpha1.Zone) []string {
 
 // deliveredOf reads where an earlier run has delivered a Zone. Without the finalizer
 // nothing has been published since.
-func deliveredOf(z *v1alpha1.Zone) []controller.Delivered {
-	var out []controller.Delivered
+func deliveredOf(z *v1alpha1.Zone) []delivery.Delivered {
+	var out []delivery.Delivered
 	if !finalized(z) {
 		return nil
 	}
 	for _, b := range z.Status.Backends {
 		if name, err := dnsname.Parse(b.FQDN); err == nil {
-			out = append(out, controller.Delivered{Place: b.Name, Zone: name})
+			out = append(out, delivery.Delivered{Place: b.Name, Zone: name})
 		}
 	}
 	return out
@@ -89,7 +90,7 @@ func deliveredOf(z *v1alpha1.Zone) []controller.Delivered {
 
 // Hold implements controller.Store. What it reads has to have all that was written before: a finalizer that the cache
 // does not show yet would stay, and one that it still shows would be missing.
-func (s *store) Hold(ctx context.Context, id zone.ID, where []controller.Delivered) error {
+func (s *store) Hold(ctx context.Context, id zone.ID, where []delivery.Delivered) error {
 	k := s.k()
 	z, err := k.zone(ctx, id)
 	if err != nil {
@@ -99,7 +100,7 @@ func (s *store) Hold(ctx context.Context, id zone.ID, where []controller.Deliver
 		return err
 	}
 	now := object(z)
-	if missing := slices.ContainsFunc(where, func(w controller.Delivered) bool {
+	if missing := slices.ContainsFunc(where, func(w delivery.Delivered) bool {
 		return !slices.Contains(deliveredOf(z), w)
 	}); missing {
 		want := z.Status

@@ -17,6 +17,7 @@ import (
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -59,11 +60,11 @@ func TestAnOldLeaderDoesNotOverwriteWhatTheNewOneHasWrittenDown(t *testing.T) {
 // TestALateStatusDoesNotEraseWhereAZoneIs has a former leader, whose cache is late, say where a Zone is after its
 // successor has.
 func TestALateStatusDoesNotEraseWhereAZoneIs(t *testing.T) {
-	own := controller.Delivered{Place: "own", Zone: parse(t, "example.org.")}
-	one := controller.Delivered{Place: "one", Zone: own.Zone}
+	own := delivery.Delivered{Place: "own", Zone: parse(t, "example.org.")}
+	one := delivery.Delivered{Place: "one", Zone: own.Zone}
 	for name, late := range map[string]func(*cluster, *leader, *v1alpha1.Zone) error{
 		"before it publishes": func(c *cluster, old *leader, _ *v1alpha1.Zone) error {
-			return (*store)(old.Controller).Hold(c.ctx, c.id, []controller.Delivered{one})
+			return (*store)(old.Controller).Hold(c.ctx, c.id, []delivery.Delivered{one})
 		},
 		"after it has published": func(c *cluster, old *leader, z *v1alpha1.Zone) error {
 			want := v1alpha1.ZoneStatus{Backends: []v1alpha1.ZoneBackend{{Name: "one", FQDN: "example.org."}}}
@@ -80,7 +81,7 @@ func TestALateStatusDoesNotEraseWhereAZoneIs(t *testing.T) {
 			}
 			old.watch.close()
 			next := c.leader()
-			if err := (*store)(next.Controller).Hold(c.ctx, c.id, []controller.Delivered{own, one}); err != nil {
+			if err := (*store)(next.Controller).Hold(c.ctx, c.id, []delivery.Delivered{own, one}); err != nil {
 				t.Fatal(err)
 			}
 			if err := late(c, old, z); !apierrors.IsConflict(err) {

@@ -11,13 +11,14 @@ import (
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
 // outcome is what came of the delivery of a Zone, and what was known before it was asked for.
 type outcome struct {
-	controller.ZoneOutcome
+	delivery.ZoneOutcome
 	entries uint64 // of the ledger
 	ceiling uint32 // that this run has stored; 0: none
 }
@@ -122,7 +123,7 @@ func (k *Controller) writeZone(ctx context.Context, id zone.ID) error {
 
 // writeMetadata brings the label of a Zone up to date, and removes an approval that is spent.
 func (k *Controller) writeMetadata(ctx context.Context, z *v1alpha1.Zone, v zone.Verdict,
-	out controller.ZoneOutcome) error {
+	out delivery.ZoneOutcome) error {
 	label := ""
 	if v.Accepted && !v.Zone.IsZero() {
 		label = ParentLabel(v.Zone)

@@ -3,7 +3,8 @@ package kubizone
 import (
 	"time"
 
-	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/core"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -25,7 +26,7 @@ type zoneState struct {
 	foreign  bool              // somebody else wrote to a slice
 	torn     bool              // somebody else took something from a page of the journal
 	looked   bool              // the slices that an earlier run wrote have been compared
-	held     []controller.Delivered
+	held     []delivery.Delivered
 	holding  bool // held is what we wrote last, the cache may lag behind
 
 	ledger  ledger
@@ -58,7 +59,7 @@ func (k *Controller) forgetZone(id zone.ID) {
 }
 
 // follow keeps the content of the Zones that are written to the cluster.
-func (k *Controller) follow(s controller.Settlement) {
+func (k *Controller) follow(s core.Settlement) {
 	for _, delta := range s.Delta.Zones {
 		snapshot, ok := s.View.Snapshot(delta.ID)
 		if !ok {

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/core"
 	dialect "github.com/zonefold/zonefold/internal/dialect/sources"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -43,7 +44,7 @@ type Zones interface {
 // Controller follows the sources that are on, for one term of leadership.
 type Controller struct {
 	Config
-	Core   *controller.Core
+	Core   *core.Core
 	Zones  Zones
 	sights []*sight
 
@@ -64,7 +65,7 @@ type state struct {
 type held struct {
 	endpoints []dialect.Endpoint
 	claims    []zone.ID
-	version   controller.Version
+	version   core.Version
 	notes     []zone.Note
 }
 
@@ -112,7 +113,7 @@ func (s *Controller) Ready(ctx context.Context) bool {
 			return false
 		}
 		for _, claim := range s.state.kept {
-			s.Core.PutClaim(claim, controller.Version{Generation: 1})
+			s.Core.PutClaim(claim, core.Version{Generation: 1})
 		}
 	}
 	s.state.ready = true
@@ -195,7 +196,7 @@ func (s *Controller) release(has map[rr.Key][]string) {
 			s.Core.DeleteClaim(claim.ID)
 			continue
 		}
-		s.Core.PutClaim(claim, controller.Version{Generation: 1})
+		s.Core.PutClaim(claim, core.Version{Generation: 1})
 		s.state.kept = append(s.state.kept, claim)
 	}
 }
@@ -232,7 +233,7 @@ func (s *Controller) look(ids []zone.ID) {
 
 // take puts the claims of a wish into the Core and returns them.
 func (s *Controller) take(w *dialect.Wish) []zone.Claim {
-	version := controller.VersionOf(w.Object)
+	version := core.VersionOf(w.Object)
 	now := &held{endpoints: w.Endpoints, version: version, notes: w.Notes}
 	claims := w.Claims()
 	for i := range claims {

@@ -13,7 +13,7 @@ import (
 
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
-	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/core"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -53,7 +53,7 @@ type Config struct {
 	Cached  client.Reader // what kubizone.Compact leaves of Records
 	Live    client.Reader // asks the API server
 	Objects *objects.Writer
-	Core    *controller.Core
+	Core    *core.Core
 	Clock   backend.Clock
 	Log     *slog.Logger
 	// ParentLabel returns the value of the label kubi.zone/parent-zone of Records in a Zone.
@@ -69,7 +69,7 @@ type Updates struct {
 	Config
 	answers   answers
 	names     *names
-	foresight controller.Foresight
+	foresight core.Foresight
 }
 
 // New returns Updates that wait for the first one.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
-	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/core"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
 	"github.com/zonefold/zonefold/internal/update"
@@ -70,8 +70,8 @@ func (p *plan) write(ctx context.Context) error {
 }
 
 // stage carries out some steps, and waits until the World has judged them. It returns those that were written.
-func (p *plan) stage(ctx context.Context, watch *controller.Watch, steps []*step) (done []*step, err error) {
-	want := map[zone.ID]controller.Version{}
+func (p *plan) stage(ctx context.Context, watch *core.Watch, steps []*step) (done []*step, err error) {
+	want := map[zone.ID]core.Version{}
 	for _, s := range steps {
 		version, err := p.step(ctx, s)
 		if err != nil {
@@ -92,15 +92,15 @@ func (p *plan) stage(ctx context.Context, watch *controller.Watch, steps []*step
 }
 
 // step writes one Record. It returns the version that the World is to see.
-func (p *plan) step(ctx context.Context, s *step) (controller.Version, error) {
+func (p *plan) step(ctx context.Context, s *step) (core.Version, error) {
 	switch {
 	case s.before == nil:
 		if err := p.Objects.Create(ctx, s.after); err != nil {
-			return controller.Version{}, fmt.Errorf("writing a Record: %w", err)
+			return core.Version{}, fmt.Errorf("writing a Record: %w", err)
 		}
-		return controller.VersionOf(s.after), nil
+		return core.VersionOf(s.after), nil
 	case s.after == nil:
-		return controller.Version{}, p.remove(ctx, s)
+		return core.Version{}, p.remove(ctx, s)
 	}
 	return p.patch(ctx, s.before, s.after)
 }
@@ -128,7 +128,7 @@ func (p *plan) remove(ctx context.Context, s *step) error {
 const attempts = 5
 
 // patch gives a Record another spec, and says which message has written it.
-func (p *plan) patch(ctx context.Context, before, after *v1alpha1.Record) (controller.Version, error) {
+func (p *plan) patch(ctx context.Context, before, after *v1alpha1.Record) (core.Version, error) {
 	var err error
 	live := before
 	var digest any // nil takes the annotation away
@@ -139,25 +139,25 @@ func (p *plan) patch(ctx context.Context, before, after *v1alpha1.Record) (contr
 	for range attempts {
 		spec, wrong := objects.Differences(live.Spec, after.Spec)
 		if wrong != nil {
-			return controller.Version{}, fmt.Errorf("comparing Record %s/%s: %w", before.Namespace, before.Name, wrong)
+			return core.Version{}, fmt.Errorf("comparing Record %s/%s: %w", before.Namespace, before.Name, wrong)
 		}
 		var written client.Object
 		if written, err = p.Objects.ChangeFields(ctx, live, "spec",
 			map[string]any{"spec": spec, "metadata": metadata}); err == nil {
-			return controller.VersionOf(written), nil
+			return core.VersionOf(written), nil
 		}
 		if !apierrors.IsConflict(err) && !errors.As(err, new(*objects.Behind)) { // the latter: it is of before our own write
 			break
 		}
 		live = &v1alpha1.Record{}
 		if err := p.Live.Get(ctx, client.ObjectKeyFromObject(before), live); err != nil {
-			return controller.Version{}, fmt.Errorf("reading Record %s/%s: %w", before.Namespace, before.Name, err)
+			return core.Version{}, fmt.Errorf("reading Record %s/%s: %w", before.Namespace, before.Name, err)
 		}
 		if live.UID != before.UID {
-			return controller.Version{}, fmt.Errorf("the Record %s/%s has been replaced", before.Namespace, before.Name)
+			return core.Version{}, fmt.Errorf("the Record %s/%s has been replaced", before.Namespace, before.Name)
 		}
 	}
-	return controller.Version{}, fmt.Errorf("changing a Record: %w", err)
+	return core.Version{}, fmt.Errorf("changing a Record: %w", err)
 }
 
 // undo takes back what was written, for a reason that it returns.

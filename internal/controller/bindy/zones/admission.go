@@ -7,6 +7,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/core"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -27,7 +28,7 @@ func (z *Zones) LookAtZone(ctx context.Context, old, o client.Object) controller
 	converted.Warnings = append(converted.Warnings, z.homes.Notes(converted.ID)...)
 	z.mu.Unlock()
 	converted.Warnings = append(converted.Warnings, fleet.glueless(converted.ID, dnsZone.Spec.AddressTypes)...)
-	found := z.foresight.Look(ctx, controller.Inquiry{
+	found := z.foresight.Look(ctx, core.Inquiry{
 		ID: converted.ID, Stored: old != nil,
 		Forecast: func(ctx context.Context) (zone.Forecast, bool) { return z.foresight.Zone(ctx, converted) },
 	})
@@ -43,7 +44,7 @@ func (z *Zones) LookAtRecord(ctx context.Context, old, o client.Object) controll
 	if !ok || z == nil {
 		return controller.Findings{}
 	}
-	return z.foresight.Look(ctx, controller.Inquiry{
+	return z.foresight.Look(ctx, core.Inquiry{
 		ID: r.ID, Stored: old != nil, Missing: []zone.Reason{v1beta1.ReasonZoneNotFound, v1beta1.ReasonNotSelected},
 		Forecast: func(ctx context.Context) (zone.Forecast, bool) {
 			z.mu.Lock()

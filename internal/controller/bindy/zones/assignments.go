@@ -14,6 +14,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -28,13 +29,13 @@ type assignment struct {
 	in     []types.NamespacedName
 }
 
-var _ controller.Fleets = (*Zones)(nil)
+var _ delivery.Fleets = (*Zones)(nil)
 
 // Await implements controller.Fleets.
 func (z *Zones) Await(apiVersion string) { z.assignerVersion = apiVersion }
 
 // Host implements controller.Fleets.
-func (z *Zones) Host(d *controller.Deliveries) {
+func (z *Zones) Host(d *delivery.Deliveries) {
 	d.OnDrift(z.suspectDrifted)
 	z.assigner.Store(d)
 }
@@ -70,7 +71,7 @@ func (z *Zones) Known(ctx context.Context) bool {
 func (z *Zones) Reassigned(id zone.ID) { z.assignmentQueue.Enqueue(id) }
 
 // Fleet implements controller.Fleets.
-func (z *Zones) Fleet(cluster types.NamespacedName) ([]controller.Server, *controller.Outcome) {
+func (z *Zones) Fleet(cluster types.NamespacedName) ([]delivery.Server, *controller.Outcome) {
 	fleet := z.clusters([]types.NamespacedName{cluster})
 	if len(fleet.primaries) == 0 {
 		o := controller.Not(controller.ReasonBackendNotReady, dialect.Sentence(
@@ -79,7 +80,7 @@ func (z *Zones) Fleet(cluster types.NamespacedName) ([]controller.Server, *contr
 	}
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	var servers []controller.Server
+	var servers []delivery.Server
 	var troubles []string
 	for _, key := range fleet.primaries {
 		h := z.hosts[key]
@@ -140,7 +141,7 @@ func (z *Zones) reconcileAssignment(_ context.Context, id zone.ID) error {
 }
 
 // takeOver records where a zone of another dialect is, and has done what follows from that.
-func (z *Zones) takeOver(id zone.ID, now controller.Assignment) {
+func (z *Zones) takeOver(id zone.ID, now delivery.Assignment) {
 	z.mu.Lock()
 	before, known := z.assignments[id]
 	after := assignment{zone: now.Zone, uid: now.UID, since: now.Since, serial: now.Serial, in: now.Fleets}
@@ -244,7 +245,7 @@ func (z *Zones) nameOf(id zone.ID) (name dnsname.Name, served, decided bool) {
 }
 
 // deliveriesOf are those that a zone is part of.
-func (z *Zones) deliveriesOf(id zone.ID) *controller.Deliveries {
+func (z *Zones) deliveriesOf(id zone.ID) *delivery.Deliveries {
 	if id.Kind == v1beta1.KindZone {
 		return z.deliveries
 	}

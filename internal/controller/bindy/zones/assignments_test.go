@@ -19,6 +19,7 @@ import (
 	"github.com/zonefold/zonefold/internal/backend/backendtest"
 	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 )
@@ -66,7 +67,7 @@ func newPair(t *testing.T) *pair {
 	guestName := nameOf(t, "guest.example.")
 	p := &pair{hosting: newHosting(t)}
 	p.z.Servers.Client = &ofCluster{instances: []v1beta1.Bind9Instance{instanceOfCluster(aPrimary, v1beta1.RolePrimary)}}
-	place := &controller.Place{Name: "b", Kind: "bind9", Default: true, Passing: true,
+	place := &delivery.Place{Name: "b", Kind: "bind9", Default: true, Passing: true,
 		Fleet: types.NamespacedName{Namespace: "n", Name: "dns"}}
 	for _, name := range []string{"one", "two"} {
 		p.second = backendtest.NewMemory(backendtest.Profile{})
@@ -75,7 +76,7 @@ func newPair(t *testing.T) *pair {
 		c := &configured{Backend: p.second.Client(true)}
 		pod := &Pod{UID: types.UID(name), zones: p.z, instance: aPrimary, primary: true, address: netip.MustParseAddrPort(
 			"192.0.2.1:53")}
-		pod.server = controller.Server{Name: name, Backend: c}
+		pod.server = delivery.Server{Name: name, Backend: c}
 		p.at, p.pods, place.Servers = append(p.at, c), append(p.pods, pod), append(place.Servers, pod.server)
 	}
 	p.second.SetDown(true)
@@ -83,7 +84,7 @@ func newPair(t *testing.T) *pair {
 	p.z.hosts[aPrimary] = &host{primary: true, pods: p.pods}
 	p.z.mu.Unlock()
 	p.hosted.PutPlace(place)
-	engine := controller.NewEngine(engine.Config{Clock: backend.SystemClock{}, Rand: func() float64 {
+	engine := delivery.NewEngine(engine.Config{Clock: backend.SystemClock{}, Rand: func() float64 {
 		return 0.5
 	}, Log: slog.New(slog.DiscardHandler), Metrics: p.z.Metrics})
 	t.Cleanup(func() { engine.Stop(context.Background()) })

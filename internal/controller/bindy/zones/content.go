@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -64,7 +64,7 @@ func (z *Zones) atPrimary(pod *Pod, ids []zone.ID) (names []string, complete boo
 	for _, id := range ids {
 		wanted[id] = true
 	}
-	for _, d := range []*controller.Deliveries{z.deliveries, z.assigner.Load()} {
+	for _, d := range []*delivery.Deliveries{z.deliveries, z.assigner.Load()} {
 		if d == nil {
 			continue
 		}

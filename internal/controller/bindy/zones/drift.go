@@ -9,12 +9,13 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 // reportDrift makes an event of what somebody else has changed at a server, which is put right. The event is related to
 // the instance: events about one object that differ in their text alone are one.
-func (z *Zones) reportDrift(s controller.Drift) {
+func (z *Zones) reportDrift(s delivery.Drift) {
 	ctx := context.Background() // it is all from memory
 	o, err := z.zone(ctx, s.Zone)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/core"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -162,7 +163,7 @@ func (z *Zones) putAgain(id zone.ID) {
 	out := dialect.ConvertZone(k.zone, z.fleets[id].addresses)
 	out.Warnings = append(append(out.Warnings, z.homes.Notes(id)...),
 		z.fleets[id].glueless(id, k.zone.Spec.AddressTypes)...)
-	z.core.PutZone(out, controller.VersionOf(k.zone))
+	z.core.PutZone(out, core.VersionOf(k.zone))
 }
 
 func (z *Zones) putRecord(old client.Object, o client.Object) {
@@ -189,7 +190,7 @@ func (z *Zones) putRecord(old client.Object, o client.Object) {
 	defer z.mu.Unlock()
 	z.know(r.ID).record = r
 	moved := z.homes.PutRecord(r)
-	z.core.PutClaim(dialect.ConvertRecord(r, z.homes.Of(r.ID)), controller.VersionOf(o))
+	z.core.PutClaim(dialect.ConvertRecord(r, z.homes.Of(r.ID)), core.VersionOf(o))
 	z.move(moved)
 }
 
@@ -209,7 +210,7 @@ func (z *Zones) removeRecord(o client.Object) {
 func (z *Zones) move(m dialect.Moved) {
 	for _, id := range m.Records {
 		if k := z.known[id]; k != nil && k.record.Object != nil {
-			z.core.PutClaim(dialect.ConvertRecord(k.record, z.homes.Of(id)), controller.VersionOf(k.record.Object))
+			z.core.PutClaim(dialect.ConvertRecord(k.record, z.homes.Of(id)), core.VersionOf(k.record.Object))
 		}
 	}
 	for _, id := range m.Zones {

@@ -12,6 +12,7 @@ import (
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/bindy/bindytest"
+	"github.com/zonefold/zonefold/internal/controller/core"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -23,8 +24,8 @@ func TestZonesAndRecordsThatComeAtOnce(t *testing.T) {
 	const records = 4
 	for round := range 1000 {
 		z := &Zones{homes: dialect.NewHomes(), known: map[zone.ID]*known{}, fleets: map[zone.ID]fleetOf{}}
-		z.core = controller.NewCore(controller.CoreConfig{Clock: time.Now, Metrics: controller.NewMetrics(),
-			Settled: func(controller.Settlement) {}})
+		z.core = core.New(core.Config{Clock: time.Now, Metrics: controller.NewMetrics(),
+			Settled: func(core.Settlement) {}})
 		o := &v1beta1.DNSZone{ObjectMeta: bindytest.Named("dns", "example")}
 		o.Spec = v1beta1.DNSZoneSpec{ZoneName: "example.com", SOA: &v1beta1.SOA{PrimaryNameServer: "ns1.example.net",
 			AdminEmail: "admin@example.com"}}

@@ -9,13 +9,14 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
 // letGo waits for a zone that is being deleted, and no longer than that is worth: a server that does not answer loses
 // it when it is back.
-func (z *Zones) letGo(ctx context.Context, id zone.ID, o *v1beta1.DNSZone, out controller.ZoneOutcome) error {
+func (z *Zones) letGo(ctx context.Context, id zone.ID, o *v1beta1.DNSZone, out delivery.ZoneOutcome) error {
 	if !slices.Contains(o.Finalizers, v1beta1.ZoneFinalizer) {
 		return nil
 	}
@@ -39,7 +40,7 @@ func (z *Zones) letGo(ctx context.Context, id zone.ID, o *v1beta1.DNSZone, out c
 }
 
 // writeGone says what a zone that is being deleted waits for.
-func (z *Zones) writeGone(ctx context.Context, o *v1beta1.DNSZone, out controller.ZoneOutcome, message string) error {
+func (z *Zones) writeGone(ctx context.Context, o *v1beta1.DNSZone, out delivery.ZoneOutcome, message string) error {
 	status := *o.Status.DeepCopy()
 	c := controller.Conditions{Old: o.Status.Conditions, Generation: o.Generation, Now: z.Clock.Now()}
 	c.Set(v1beta1.ConditionReady, controller.Not(v1beta1.ReasonDeleting, message))
@@ -54,7 +55,7 @@ func (z *Zones) writeGone(ctx context.Context, o *v1beta1.DNSZone, out controlle
 }
 
 // losing are the instances that a zone is being removed from.
-func (z *Zones) losing(id zone.ID, out controller.ZoneOutcome) []client.ObjectKey {
+func (z *Zones) losing(id zone.ID, out delivery.ZoneOutcome) []client.ObjectKey {
 	z.mu.Lock()
 	keys := z.holders(id)
 	z.mu.Unlock()
@@ -70,7 +71,7 @@ func (z *Zones) losing(id zone.ID, out controller.ZoneOutcome) []client.ObjectKe
 const isRemoved = "It is being removed from its servers."
 
 // parting says what a zone that is being deleted waits for, and until when.
-func (z *Zones) parting(id zone.ID, out controller.ZoneOutcome, end time.Time) string {
+func (z *Zones) parting(id zone.ID, out delivery.ZoneOutcome, end time.Time) string {
 	keys := z.losing(id, out)
 	if len(keys) == 0 {
 		return isRemoved

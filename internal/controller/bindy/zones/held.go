@@ -12,6 +12,7 @@ import (
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	"github.com/zonefold/zonefold/internal/plan"
 )
 
@@ -25,12 +26,12 @@ type protector struct {
 type protecting struct {
 	mu     sync.Mutex
 	by     map[string]protector // by the name of the Backend
-	places map[client.ObjectKey]*controller.Place
+	places map[client.ObjectKey]*delivery.Place
 	of     map[client.ObjectKey]types.NamespacedName // the clusters of these
 }
 
 func newProtecting() protecting {
-	return protecting{by: map[string]protector{}, places: map[client.ObjectKey]*controller.Place{},
+	return protecting{by: map[string]protector{}, places: map[client.ObjectKey]*delivery.Place{},
 		of: map[client.ObjectKey]types.NamespacedName{}}
 }
 
@@ -70,7 +71,7 @@ func (z *Zones) Protect(backend string, cluster types.NamespacedName, by plan.Pr
 }
 
 // putPlace hands the Place of an instance to Deliveries, with the protection of its cluster.
-func (z *Zones) putPlace(key client.ObjectKey, cluster string, place *controller.Place) {
+func (z *Zones) putPlace(key client.ObjectKey, cluster string, place *delivery.Place) {
 	p := &z.protecting
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -90,7 +91,7 @@ func (z *Zones) deletePlace(key client.ObjectKey) {
 }
 
 // tellHeld puts into the status of a zone what servers have although nobody asks for it.
-func tellHeld(status *v1beta1.DNSZoneStatus, c *controller.Conditions, held *controller.Held) {
+func tellHeld(status *v1beta1.DNSZoneStatus, c *controller.Conditions, held *delivery.Held) {
 	status.Held = nil
 	if held != nil {
 		c.Set(controller.ConditionHeld, held.Outcome)
@@ -108,7 +109,7 @@ func (z *Zones) eventOfHeld(o *v1beta1.DNSZone, now []metav1.Condition) {
 }
 
 // spend removes the approval of deletions when these have been made, so that it is valid once.
-func (z *Zones) spend(ctx context.Context, o *v1beta1.DNSZone, out controller.ZoneOutcome) error {
+func (z *Zones) spend(ctx context.Context, o *v1beta1.DNSZone, out delivery.ZoneOutcome) error {
 	if _, approves := o.Annotations[zonefold.ApproveAnnotation]; !approves || !out.Settled() {
 		return nil
 	}

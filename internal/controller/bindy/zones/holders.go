@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
-	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/core"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -74,7 +74,7 @@ func (t servedZone) before(id zone.ID, other servedZone, otherID zone.ID) bool {
 
 // judged takes over which DNSZones the World accepts, and returns those of which that is new, and who shares a name
 // with them. z.mu is held.
-func (z *Zones) judged(s controller.Settlement) (news []zone.ID) {
+func (z *Zones) judged(s core.Settlement) (news []zone.ID) {
 	for _, delta := range s.Delta.Zones {
 		v, ok := s.View.Verdict(delta.ID)
 		if is := ok && v.Accepted; is != z.names.accepted[delta.ID] {

@@ -14,6 +14,7 @@ import (
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/bind9"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
@@ -51,7 +52,7 @@ func (h *host) known(p *Pod) *Pod {
 }
 
 // servers are those of a primary.
-func (h *host) servers() (out []controller.Server) {
+func (h *host) servers() (out []delivery.Server) {
 	for _, p := range h.pods {
 		out = append(out, p.server)
 	}
@@ -217,7 +218,7 @@ func slim(s *dialect.Server) *dialect.Server {
 // restarted forgets what is known of a pod whose BIND has started anew.
 func (z *Zones) restarted(p *Pod) {
 	if p.primary {
-		for _, d := range []*controller.Deliveries{z.deliveries, z.assigner.Load()} {
+		for _, d := range []*delivery.Deliveries{z.deliveries, z.assigner.Load()} {
 			if d != nil {
 				d.Restarted(p.server.Name)
 			}
@@ -278,7 +279,7 @@ func (z *Zones) putHost(i *v1beta1.Bind9Instance, before, now *host) {
 	}
 	z.fleetChanged(i)
 	if now.primary {
-		place := &controller.Place{Name: placeOf(key), Created: i.CreationTimestamp.Time, Noun: v1beta1.KindInstance,
+		place := &delivery.Place{Name: placeOf(key), Created: i.CreationTimestamp.Time, Noun: v1beta1.KindInstance,
 			Kind: "bind9", Passing: true, Servers: now.servers()}
 		if now.trouble != "" {
 			o := controller.Not(controller.ReasonBackendNotReady, now.trouble)

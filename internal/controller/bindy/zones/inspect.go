@@ -6,26 +6,26 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/backend/engine"
-	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
 // Inspect implements controller.Inspector: a zone is at primaries, to which it is delivered, and at secondaries, which
 // follow these.
-func (z *Zones) Inspect(id zone.ID) (controller.Inspected, error) {
-	out, err := controller.InspectorOf(z.core, z.deliveries).Inspect(id)
+func (z *Zones) Inspect(id zone.ID) (delivery.Inspected, error) {
+	out, err := delivery.InspectorOf(z.core, z.deliveries).Inspect(id)
 	if err != nil || out.Home.IsZero() {
 		return out, err
 	}
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	var secondaries []controller.ServerStanding
+	var secondaries []delivery.ServerStanding
 	for _, f := range z.follows[out.Home] {
 		if !f.writes {
 			secondaries = append(secondaries, f.standing())
 		}
 	}
-	slices.SortFunc(secondaries, func(a, b controller.ServerStanding) int {
+	slices.SortFunc(secondaries, func(a, b delivery.ServerStanding) int {
 		return cmp.Or(cmp.Compare(a.Place, b.Place), cmp.Compare(a.Server, b.Server))
 	})
 	out.Servers = append(out.Servers, secondaries...)
@@ -33,8 +33,8 @@ func (z *Zones) Inspect(id zone.ID) (controller.Inspected, error) {
 }
 
 // standing says how a secondary stands. Zones.mu is held.
-func (f *follow) standing() controller.ServerStanding {
-	s := controller.ServerStanding{Delivered: controller.Delivered{Place: placeOf(f.pod.instance), Zone: f.name},
+func (f *follow) standing() delivery.ServerStanding {
+	s := delivery.ServerStanding{Delivered: delivery.Delivered{Place: placeOf(f.pod.instance), Zone: f.name},
 		Server: f.pod.Title(), Serial: f.serial, Standing: engine.Standing{Heard: f.heard}}
 	if f.trouble != "" {
 		s.Reason, s.Message = string(v1beta1.StateFailed), f.trouble

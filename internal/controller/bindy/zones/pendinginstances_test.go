@@ -16,6 +16,8 @@ import (
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/bindy/servers"
+	"github.com/zonefold/zonefold/internal/controller/core"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -27,7 +29,7 @@ import (
 type hosting struct {
 	*testing.T
 	z      *Zones
-	hosted *controller.Deliveries
+	hosted *delivery.Deliveries
 	world  *zone.World // of the other dialect
 	woken  chan client.ObjectKey
 }
@@ -37,26 +39,26 @@ var lodged = zone.ID{Kind: zone.KindZone, Namespace: "x", Name: "guest"}
 
 type guestStore struct{}
 
-func (guestStore) Load(id zone.ID) (controller.Stored, bool) {
-	return controller.Stored{UID: "guest", Written: func() rr.Sets { return rr.Sets{} }}, id == lodged
+func (guestStore) Load(id zone.ID) (delivery.Stored, bool) {
+	return delivery.Stored{UID: "guest", Written: func() rr.Sets { return rr.Sets{} }}, id == lodged
 }
-func (guestStore) Hold(context.Context, zone.ID, []controller.Delivered) error { return nil }
-func (guestStore) Raise(context.Context, zone.ID, uint32) error                { return nil }
-func (guestStore) Record(context.Context, zone.ID, []rr.Set) error             { return nil }
+func (guestStore) Hold(context.Context, zone.ID, []delivery.Delivered) error { return nil }
+func (guestStore) Raise(context.Context, zone.ID, uint32) error              { return nil }
+func (guestStore) Record(context.Context, zone.ID, []rr.Set) error           { return nil }
 
 func newHosting(t *testing.T) *hosting {
 	t.Helper()
 	z := New(Config{DNS: DNS{Clock: backend.SystemClock{}}, Log: slog.New(slog.DiscardHandler),
 		Metrics: controller.NewMetrics(), Servers: servers.New(servers.Config{Clock: time.Now})})
 	h := &hosting{T: t, z: z, world: zone.New(zone.Options{}), woken: make(chan client.ObjectKey, 100)}
-	h.hosted = controller.NewDeliveries(controller.DeliveriesConfig{
+	h.hosted = delivery.New(delivery.Config{
 		Store: guestStore{}, Clock: time.Now, Log: z.Log, Metrics: z.Metrics,
 		Changed: h.z.Reassigned, Settled: func([]zone.ID) {}, Refresh: func(zone.ID) {},
 		RefreshSets: func(zone.ID, []rr.Key) {},
 	})
 	h.z.Await("kubi.zone/v1alpha1")
 	h.z.Host(h.hosted)
-	h.z.deliveries.Settle(controller.Settlement{View: zone.New(zone.Options{})})
+	h.z.deliveries.Settle(core.Settlement{View: zone.New(zone.Options{})})
 	queue := priorityqueue.New[reconcile.Request](t.Name())
 	if err := h.z.Wakes(t.Context(), queue); err != nil {
 		t.Fatal(err)
@@ -86,7 +88,7 @@ func (h *hosting) run(part func(ctx context.Context) error) {
 
 // step is one of the World of the other dialect.
 func (h *hosting) step() {
-	h.hosted.Settle(controller.Settlement{View: h.world, Delta: h.world.Settle()})
+	h.hosted.Settle(core.Settlement{View: h.world, Delta: h.world.Settle()})
 }
 
 // guest has the other dialect accept a Zone.

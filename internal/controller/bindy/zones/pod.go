@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/internal/bind9"
-	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/bindy/servers"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/dnsname"
 )
@@ -33,8 +33,8 @@ type Pod struct {
 	primary  bool
 	starts   int32 // of named; of Look
 
-	server   controller.Server // of a primary
-	follower Follower          // of a secondary, and of a primary in zones that another one signs
+	server   delivery.Server // of a primary
+	follower Follower        // of a secondary, and of a primary in zones that another one signs
 
 	mu               sync.Mutex
 	update, transfer bind9.Key

@@ -17,6 +17,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/core"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -36,7 +37,7 @@ func (z *Zones) writeRecord(ctx context.Context, id zone.ID) error {
 		return errors.Join(z.letRecordGo(ctx, r), z.parted(ctx, r))
 	}
 	v, ok := z.core.Verdict(id)
-	if !ok || taken != controller.VersionOf(r.Object) {
+	if !ok || taken != core.VersionOf(r.Object) {
 		return nil // Settle asks again
 	}
 	served := controller.Not(v1beta1.ReasonNotReady, "")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -14,7 +15,7 @@ import (
 // suspectDrifted has the secondaries of a zone transfer all of it once it is right again. A server counts serials too
 // when somebody else writes there: secondaries may have got from it under a serial what the other primaries have
 // something else under, and the differences to that (RFC 1995) would never put it right.
-func (z *Zones) suspectDrifted(s controller.Drift) {
+func (z *Zones) suspectDrifted(s delivery.Drift) {
 	z.suspect(s.Zone)
 	z.visitServers(s.Zone)
 }

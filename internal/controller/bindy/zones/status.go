@@ -15,6 +15,8 @@ import (
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/core"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -33,7 +35,7 @@ func (z *Zones) writeZone(ctx context.Context, id zone.ID) error {
 	}
 	z.mu.Lock()
 	k := z.know(id)
-	behind := !ok || k.taken != controller.VersionOf(o)
+	behind := !ok || k.taken != core.VersionOf(o)
 	fleet := z.fleets[id]
 	z.mu.Unlock()
 	if behind {
@@ -172,7 +174,7 @@ func (z *Zones) instancesOf(o *v1beta1.DNSZone, fleet fleetOf, names map[client.
 }
 
 // namesAt are the names under which instances have a zone or are to have it.
-func namesAt(out controller.ZoneOutcome) map[client.ObjectKey][]string {
+func namesAt(out delivery.ZoneOutcome) map[client.ObjectKey][]string {
 	names := map[client.ObjectKey][]string{}
 	for _, p := range out.Places {
 		if key, ok := instanceOf(p.Place); ok && !slices.Contains(names[key], p.Zone.String()) {
@@ -197,11 +199,11 @@ type zoneState struct {
 }
 
 // stateOf finds out how far a zone is at each of its instances.
-func (z *Zones) stateOf(id zone.ID, fleet fleetOf, out controller.ZoneOutcome) zoneState {
+func (z *Zones) stateOf(id zone.ID, fleet fleetOf, out delivery.ZoneOutcome) zoneState {
 	s := zoneState{fleet: fleet, served: out.Served, at: map[client.ObjectKey]instanceNews{}}
 	for _, key := range fleet.primaries {
 		n := instanceNews{state: v1beta1.StateClaimed}
-		if i := slices.IndexFunc(out.Places, func(p controller.PlaceOutcome) bool {
+		if i := slices.IndexFunc(out.Places, func(p delivery.PlaceOutcome) bool {
 			return p.Place == placeOf(key) && p.Zone == out.Snapshot.Name
 		}); i >= 0 {
 			p := out.Places[i]

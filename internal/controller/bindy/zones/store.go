@@ -10,6 +10,7 @@ import (
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -26,17 +27,17 @@ type zoneStore Zones
 func (s *zoneStore) z() *Zones { return (*Zones)(s) }
 
 // Load implements controller.Store.
-func (s *zoneStore) Load(id zone.ID) (controller.Stored, bool) {
+func (s *zoneStore) Load(id zone.ID) (delivery.Stored, bool) {
 	z := s.z()
 	o, err := z.zone(context.Background(), id)
 	if err != nil {
-		return controller.Stored{}, false
+		return delivery.Stored{}, false
 	}
-	out := controller.Stored{
+	out := delivery.Stored{
 		UID: o.UID, Created: o.CreationTimestamp.Time, Deleting: !o.DeletionTimestamp.IsZero(),
 		Content: o.Status.Content, Delivered: deliveredOf(o), Written: func() rr.Sets { return rr.Sets{} },
 		Serial: numberOf(o.Status.Serial), Ceiling: numberOf(o.Status.SerialCeiling),
-		Approved: controller.Approvals(o.Annotations[zonefold.ApproveAnnotation]),
+		Approved: delivery.Approvals(o.Annotations[zonefold.ApproveAnnotation]),
 	}
 	if name, err := dialect.ZoneName(o.Spec.ZoneName); err == nil && o.Status.Content != "" {
 		out.Name = name
@@ -65,15 +66,15 @@ func numberOf(n *int64) uint32 {
 }
 
 // deliveredOf reads where an earlier run has delivered a zone. Without the finalizer nothing has been published since.
-func deliveredOf(o *v1beta1.DNSZone) []controller.Delivered {
-	var out []controller.Delivered
+func deliveredOf(o *v1beta1.DNSZone) []delivery.Delivered {
+	var out []delivery.Delivered
 	if !slices.Contains(o.Finalizers, v1beta1.ZoneFinalizer) {
 		return nil
 	}
 	for _, i := range o.Status.Bind9Instances {
 		for _, text := range i.ZoneNames {
 			if name, err := dnsname.Parse(text); err == nil {
-				out = append(out, controller.Delivered{Place: i.Namespace + "/" + i.Name, Zone: name})
+				out = append(out, delivery.Delivered{Place: i.Namespace + "/" + i.Name, Zone: name})
 			}
 		}
 	}
@@ -81,7 +82,7 @@ func deliveredOf(o *v1beta1.DNSZone) []controller.Delivered {
 }
 
 // Hold implements controller.Store.
-func (s *zoneStore) Hold(ctx context.Context, id zone.ID, where []controller.Delivered) error {
+func (s *zoneStore) Hold(ctx context.Context, id zone.ID, where []delivery.Delivered) error {
 	z := s.z()
 	o, err := z.zone(ctx, id)
 	if err != nil {
@@ -94,7 +95,7 @@ func (s *zoneStore) Hold(ctx context.Context, id zone.ID, where []controller.Del
 		}
 	}
 	have := deliveredOf(o)
-	if slices.ContainsFunc(where, func(w controller.Delivered) bool { return !slices.Contains(have, w) }) {
+	if slices.ContainsFunc(where, func(w delivery.Delivered) bool { return !slices.Contains(have, w) }) {
 		status := *o.Status.DeepCopy()
 		status.Bind9Instances = z.claimed(id, o, where)
 		if _, err := z.patchZone(ctx, o, status); err != nil {
@@ -116,7 +117,7 @@ func (s *zoneStore) Hold(ctx context.Context, id zone.ID, where []controller.Del
 }
 
 // claimed are the servers that a zone is about to be delivered to, beside what is known of them.
-func (z *Zones) claimed(id zone.ID, o *v1beta1.DNSZone, where []controller.Delivered) []v1beta1.ZoneInstance {
+func (z *Zones) claimed(id zone.ID, o *v1beta1.DNSZone, where []delivery.Delivered) []v1beta1.ZoneInstance {
 	names := map[client.ObjectKey][]string{}
 	for _, w := range where {
 		if key, ok := instanceOf(w.Place); ok {

@@ -30,6 +30,8 @@ import (
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/bindy/servers"
+	"github.com/zonefold/zonefold/internal/controller/core"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/dnsname"
@@ -41,11 +43,11 @@ import (
 // the clients of pods.
 type DNS struct {
 	// Primary makes the client of a primary server, the same one for the same Pod. The Backend may be a Configurer.
-	Primary func(*Pod) (controller.Server, error)
+	Primary func(*Pod) (delivery.Server, error)
 	// Secondary makes the client of a secondary server.
 	Secondary func(*Pod) (Follower, error)
 	Clock     backend.Clock
-	Engine    *controller.Engine
+	Engine    *delivery.Engine
 	MaxSet    int // records in a set; 0: zone.DefaultMaxSet
 	// Patience is how long a zone that is being deleted waits for servers that do not answer, which lose it when they are
 	// back. 0: a minute.
@@ -86,16 +88,16 @@ type Config struct {
 	Servers *servers.Servers
 	Records []client.Object // the kinds of records that there are
 	// Inspection is told what knows the servers of zones; nil: nobody asks.
-	Inspection *controller.Inspection
+	Inspection *delivery.Inspection
 }
 
 // Zones has DNSZones and records served by the pods of instances. It is made for one term of leadership.
 type Zones struct {
 	Config
 	ceilings   *controller.Ceilings
-	core       *controller.Core
-	foresight  controller.Foresight
-	deliveries *controller.Deliveries
+	core       *core.Core
+	foresight  core.Foresight
+	deliveries *delivery.Deliveries
 
 	zones   *controller.Writer // their statuses
 	records *controller.Writer // their statuses
@@ -103,7 +105,7 @@ type Zones struct {
 	notices *controller.Writer // to secondaries
 
 	// of the zones of another dialect; nil: there is none, or it has not begun
-	assigner        atomic.Pointer[controller.Deliveries]
+	assigner        atomic.Pointer[delivery.Deliveries]
 	assignerVersion string // of its API; "": there is none
 	assignmentQueue *controller.Writer
 	looked          chan struct{} // closed when it is known which servers there are
@@ -134,8 +136,8 @@ type Zones struct {
 type known struct {
 	zone    *v1beta1.DNSZone // of a zone: as it was gathered last
 	record  dialect.Record   // of a record: likewise
-	taken   controller.Version
-	held    []controller.Delivered
+	taken   core.Version
+	held    []delivery.Delivered
 	holding bool      // held is what we wrote last, the cache may lag behind
 	pending time.Time // since when it may settle by itself; zero: it does not
 	written time.Time // of a zone: when its status was
@@ -156,12 +158,12 @@ func New(c Config) *Zones {
 	}
 	z.ceilings = z.newCeilings()
 	z.Patience = cmp.Or(z.Patience, time.Minute)
-	z.core = controller.NewCore(controller.CoreConfig{
+	z.core = core.New(core.Config{
 		Options: zone.Options{MaxSet: c.MaxSet}, Clock: c.Clock.Now, Metrics: c.Metrics, Log: c.Log,
 		Settled: z.settled,
 	})
 	z.foresight.Use(z.core, nil)
-	z.deliveries = controller.NewDeliveries(controller.DeliveriesConfig{
+	z.deliveries = delivery.New(delivery.Config{
 		Store: (*zoneStore)(z), Clock: c.Clock.Now, Log: c.Log, Metrics: c.Metrics,
 		Changed: z.changed, Settled: z.enqueueAll, Refresh: z.refresh, RefreshSets: z.refreshSets, OnDrift: z.reportDrift,
 	})
@@ -239,7 +241,7 @@ func (z *Zones) lookAtAll(ctx context.Context) bool {
 }
 
 // settled hands one step of the World on.
-func (z *Zones) settled(s controller.Settlement) {
+func (z *Zones) settled(s core.Settlement) {
 	z.mu.Lock()
 	for _, o := range s.Inputs {
 		if k := z.known[o.ID]; k != nil {

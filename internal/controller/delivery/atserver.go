@@ -1,0 +1,168 @@
+package delivery
+
+import (
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// AtServer returns the zones that a server has, and whether these are all that it is to have: for a server that
+// must not answer before it has everything. Wants says which Zones are meant for it. One that the server does not take,
+// or that an older Zone has there, is not waited for.
+func (d *Deliveries) AtServer(server string, wants func(zone.ID) bool) (zones []dnsname.Name, complete bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.judged || d.regrant {
+		return nil, false
+	}
+	complete = true
+	for id, z := range d.zones {
+		if !z.accepted || !wants(id) {
+			continue
+		}
+		a := z.at(server)
+		switch {
+		case a == nil || a.report == nil:
+			complete = false
+		case a.report.Seq > 0 && a.report.Err == nil:
+			zones = append(zones, z.snapshot.Name)
+		case !declined(a.report.Err):
+			complete = false
+		}
+	}
+	return zones, complete
+}
+
+// Has reports whether a server has confirmed some content of a Zone.
+func (d *Deliveries) Has(id zone.ID, server string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	z := d.zones[id]
+	if z == nil || !z.accepted {
+		return false
+	}
+	a := z.at(server)
+	return a != nil && a.report != nil && a.report.Seq > 0
+}
+
+// Newest returns the serial of the newest content of a Zone that a server has confirmed, 0 if none has, which content
+// that is, and which one is wanted now.
+func (d *Deliveries) Newest(id zone.ID) (serial uint32, seq, wanted uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	z := d.zones[id]
+	if z == nil {
+		return 0, 0, 0
+	}
+	l := z.current()
+	if l == nil {
+		return 0, 0, 0
+	}
+	for _, a := range l.at {
+		if r := a.report; r != nil && !a.leaving && r.Seq > seq {
+			serial, seq = r.Serial, r.Seq
+		}
+	}
+	return serial, seq, l.seq
+}
+
+// Attached reports whether a server is being brought a zone, or has it, or is losing it.
+func (d *Deliveries) Attached(server string, name dnsname.Name) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, z := range d.zones {
+		if l := z.feeds[name]; l != nil {
+			for key := range l.at {
+				if key.target.Server == server {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// declined reports whether an error says that a server is not to have a Zone, or does not take it: waiting changes
+// nothing.
+func declined(err error) bool {
+	class := backend.Class(err)
+	return class == backend.ErrHeld || class == backend.ErrRejected
+}
+
+// Refused reports whether no server takes a Zone at all: who follows them need not wait for it.
+func (d *Deliveries) Refused(id zone.ID) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	z := d.zones[id]
+	if z == nil || z.feeds[z.snapshot.Name] == nil {
+		return false
+	}
+	refused := false
+	for _, a := range z.feeds[z.snapshot.Name].at {
+		r := a.report
+		if r == nil || r.Seq > 0 || !declined(r.Err) {
+			return false
+		}
+		refused = true
+	}
+	return refused
+}
+
+// Restarted says that a server has started anew. What it confirmed before says nothing about what it has now: each of
+// its zones is read and compared.
+func (d *Deliveries) Restarted(server string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for id, z := range d.zones {
+		for _, l := range z.feeds {
+			for key, a := range l.at {
+				if key.target.Server != server {
+					continue
+				}
+				d.engine.Audit(key.target)
+				if a.leaving {
+					continue
+				}
+				again := *a
+				again.report = nil
+				l.at[key] = &again
+				d.engine.Attach(key.target, l.attachment(key.place, &again))
+				d.queue.Enqueue(id)
+			}
+		}
+	}
+}
+
+// at returns the attachment of what the Zone is now to a server, nil if there is none.
+func (z *delivery) at(server string) *attached {
+	l := z.current()
+	if l == nil {
+		return nil
+	}
+	for key, a := range l.at {
+		if key.target.Server == server && !a.leaving {
+			return a
+		}
+	}
+	return nil
+}
+
+// Abandon stops withdrawing a Zone from servers that do not answer. Somebody else sees to what they still have.
+func (d *Deliveries) Abandon(id zone.ID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	z := d.zones[id]
+	if z == nil {
+		return
+	}
+	for _, l := range z.feeds {
+		for key, a := range l.at {
+			if a.leaving {
+				d.engine.Detach(key.target, l.as(key.place))
+				delete(l.at, key)
+			}
+		}
+		l.owed = nil
+	}
+	d.queue.Enqueue(id)
+}

@@ -1,0 +1,49 @@
+package delivery
+
+import (
+	"github.com/zonefold/zonefold/internal/backend/engine"
+	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// Audit has a Zone read back from all of its servers now, and what somebody else has written there put right.
+func (d *Deliveries) Audit(id zone.ID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	z := d.zones[id]
+	if z == nil || d.engine == nil {
+		return
+	}
+	for _, l := range z.feeds {
+		for key := range l.at {
+			d.engine.Audit(key.target)
+		}
+	}
+}
+
+// A Drift is what a server of a Zone held otherwise than it was written there, in a Zone that is zonefold's alone.
+type Drift struct {
+	Zone  zone.ID
+	Place string
+	Sets  []rr.Key
+}
+
+// OnDrift has f called for each Drift, besides the dialect. It is called before Run.
+func (d *Deliveries) OnDrift(f func(Drift)) { d.onDrift = f }
+
+// drifted passes a Drift on to the dialect and to OnDrift.
+func (d *Deliveries) drifted(s engine.Drift) {
+	d.mu.Lock()
+	l := d.feeds[s.Feed]
+	if l == nil {
+		d.mu.Unlock()
+		return
+	}
+	found := Drift{l.zone, l.placeOf(s.Name), s.Sets}
+	d.mu.Unlock()
+	for _, hear := range []func(Drift){d.dialectDrift, d.onDrift} {
+		if hear != nil {
+			hear(found)
+		}
+	}
+}

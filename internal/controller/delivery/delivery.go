@@ -1,0 +1,321 @@
+package delivery
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/zonefold/zonefold/internal/backend/engine"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/core"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// A Store keeps in the cluster what has to survive the operator. A dialect has one.
+// Methods return when it is stored.
+type Store interface {
+	// Load returns what is stored about a Zone, false if there is no such object.
+	Load(id zone.ID) (Stored, bool)
+	// Hold stores where a Zone is delivered and sees to it that the object cannot vanish
+	// before that has been withdrawn. An empty list lets the object go.
+	Hold(ctx context.Context, id zone.ID, where []Delivered) error
+	// Raise stores the highest serial that the Zone may have used.
+	Raise(ctx context.Context, id zone.ID, ceiling uint32) error
+	// Record stores that sets are about to be published among foreign ones.
+	Record(ctx context.Context, id zone.ID, sets []rr.Set) error
+}
+
+// Deliveries has every accepted Zone sent to the Backends that it belong to, and
+// withdrawn from where it does not belong any more. Content goes to the engine at
+// once; what needs the API server first goes through a queue.
+type Deliveries struct {
+	store        Store
+	clock        func() time.Time
+	log          *slog.Logger
+	changed      func(zone.ID) // the outcome of a Zone may have changed
+	behind       func(zone.ID, uint32) *controller.Outcome
+	dialectDrift func(Drift)
+	// onDrift is for whoever runs the servers.
+	onDrift func(Drift)
+	settled func([]zone.ID) // the outcome of claims may have changed
+	refresh func(zone.ID)   // the outcome of every claim of a Zone may have changed
+	// refreshSets is told of the sets of a Zone whose claims may have another outcome.
+	refreshSets func(zone.ID, []rr.Key)
+	onPlace     func(string)
+	// republished is told that what is published of a Zone may be otherwise than the World's last step told.
+	republished func(zone.ID)
+	history     Earlier   // nil: there is none
+	left        LeftStore // nil: Zones wait until they are withdrawn
+	metrics     *controller.Metrics
+	engine      *Engine
+	queue       *controller.Writer
+
+	mu     sync.Mutex
+	places map[string]*Place
+	// Places have changed, so what their grants allow has to be found anew. Until it is,
+	// no Zone is refused, it is only unknown.
+	regrant bool
+	asked   []zone.ID // meanwhile
+	zones   map[zone.ID]*delivery
+	judged  bool               // the World has settled: before, no Zone is refused, it is only unknown
+	earlier map[zone.ID]Stored // what earlier runs have stored, until it is taken over
+	asks    map[zone.ID]Freeze // Zones whose objects ask to be frozen
+	feeds   map[string]*zoneFeed
+	opening opening
+	heirs   heirs
+
+	follower core.Follower
+}
+
+// Config is what Deliveries need.
+type Config struct {
+	Store   Store
+	Clock   func() time.Time
+	Log     *slog.Logger
+	Metrics *controller.Metrics
+	Changed func(zone.ID)
+	Settled func([]zone.ID)
+	Refresh func(zone.ID)
+	// RefreshSets is Refresh for the claims of some sets of a Zone.
+	RefreshSets func(zone.ID, []rr.Key)
+	// Behind says who is to have a serial besides, and does not; nil: nobody.
+	Behind func(id zone.ID, serial uint32) *controller.Outcome
+	// OnDrift hears that somebody else has changed a Zone at a server; nil: nobody does.
+	OnDrift func(Drift)
+	// Republished hears that Outgoing returns something else, as a Zone was frozen or thawed; nil: nobody does.
+	Republished func(zone.ID)
+	Earlier     Earlier // of a Zone that is rolled back; nil: there is no history
+}
+
+// New returns Deliveries without an engine; Start gives them one.
+func New(c Config) *Deliveries {
+	d := &Deliveries{
+		behind: c.Behind, dialectDrift: c.OnDrift,
+		store: c.Store, clock: c.Clock, log: c.Log, changed: c.Changed, settled: c.Settled, refresh: c.Refresh,
+		refreshSets: c.RefreshSets,
+		metrics:     c.Metrics,
+		onPlace:     func(string) {},
+		places:      map[string]*Place{}, zones: map[zone.ID]*delivery{}, feeds: map[string]*zoneFeed{}, heirs: newHeirs(),
+		asks: map[zone.ID]Freeze{}, republished: c.Republished, history: c.Earlier,
+	}
+	if d.republished == nil {
+		d.republished = func(zone.ID) {}
+	}
+	d.queue = controller.NewWriter(8, c.Log, d.sync)
+	return d
+}
+
+// ShutDown ends Deliveries that do not run.
+func (d *Deliveries) ShutDown() { d.queue.ShutDown() }
+
+// Run delivers through the engine until ctx ends.
+func (d *Deliveries) Run(ctx context.Context, engine *Engine) error {
+	d.mu.Lock()
+	d.engine, d.follower.Tracer = engine, engine.Tracer
+	d.mu.Unlock()
+	engine.join(d)
+	return d.queue.Run(ctx)
+}
+
+// A delivery is one Zone's.
+type delivery struct {
+	id       zone.ID
+	accepted bool
+	known    bool          // what was stored has been read
+	looked   bool          // and it has been delivered as it says, or is new where it goes
+	placed   bool          // it has been delivered where it is wanted
+	snapshot zone.Snapshot // what is delivered: what the World has, unless it is frozen
+	frozen   *frozen       // nil: it follows the World
+	allowed  []string      // Places that its grants allow
+	feeds    map[dnsname.Name]*zoneFeed
+	problem  string              // what keeps it from being withdrawn
+	lacks    *controller.Outcome // the Backends that it is meant for and not delivered to
+	unhosted []string            // those of them whose service does not have the zone
+	uid      types.UID
+	created  time.Time
+	fleets   []types.NamespacedName // that it is delivered to
+	traced   []trace.Span           // changes from before it is delivered
+}
+
+// PutPlace adds or replaces a Backend; DeletePlace forgets one, and what was published
+// there stays. After PutPlace the World has to settle, which finds out what grants allow.
+func (d *Deliveries) PutPlace(p *Place) {
+	d.mu.Lock()
+	old := d.places[p.Name]
+	d.regrant = d.regrant || p.Closed || old != nil && old.Closed
+	d.places[p.Name] = p
+	d.mu.Unlock()
+	d.everyZone()
+}
+
+// DeletePlace forgets a Backend.
+func (d *Deliveries) DeletePlace(name string) {
+	d.mu.Lock()
+	delete(d.places, name)
+	d.mu.Unlock()
+	d.everyZone()
+}
+
+func (d *Deliveries) everyZone() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for id := range d.zones {
+		d.queue.Enqueue(id)
+	}
+}
+
+// Mint gives the newest content of a Zone its serial although no server has taken it.
+func (d *Deliveries) Mint(ctx context.Context, id zone.ID) error {
+	d.mu.Lock()
+	var feed *engine.Feed
+	if z := d.zones[id]; z != nil && z.feeds[z.snapshot.Name] != nil {
+		feed = z.feeds[z.snapshot.Name].feed
+	}
+	d.mu.Unlock()
+	if feed == nil {
+		return nil
+	}
+	_, err := feed.Mint(ctx)
+	return err
+}
+
+// Waiting returns how many Zones are to be looked at, for their delivery.
+func (d *Deliveries) Waiting() int { return d.queue.Len() }
+
+// Sync asks to look at a Zone again: its object has changed.
+func (d *Deliveries) Sync(id zone.ID) { d.queue.Enqueue(id) }
+
+// Settle takes in one step of the World.
+func (d *Deliveries) Settle(s core.Settlement) {
+	d.mu.Lock()
+	first := !d.judged
+	d.mu.Unlock()
+	var stored map[zone.ID]Stored
+	if first {
+		stored = d.storedBefore(s)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if first {
+		d.begin(s, stored)
+	}
+	for _, delta := range s.Delta.Zones {
+		snapshot, accepted := s.View.Snapshot(delta.ID)
+		z := d.deliveryOf(delta.ID)
+		if z.frozen != nil {
+			z.frozen.note(delta, snapshot)
+			snapshot = z.frozen.outgoing()
+		}
+		moved := z.accepted != accepted || z.snapshot.Name != snapshot.Name || !z.known
+		d.heirs.note(z, accepted, snapshot.Name)
+		z.accepted, z.snapshot = accepted, snapshot
+		if l := z.feeds[snapshot.Name]; accepted && l != nil && l.live && !moved {
+			if z.frozen != nil {
+				d.queue.Enqueue(delta.ID) // to tell what waits
+				continue
+			}
+			l.publish(snapshot, changedKeys(delta))
+			if len(l.at) == 0 {
+				d.queue.Enqueue(delta.ID)
+			}
+			continue
+		}
+		if l := z.feeds[snapshot.Name]; l != nil {
+			l.live = false // deliver publishes: by the time that it comes to it, the Zone may be as it was before
+		}
+		d.queue.Enqueue(delta.ID)
+	}
+	if d.regrant || slices.ContainsFunc(s.Delta.Verdicts, func(id zone.ID) bool { return d.zones[id] != nil }) {
+		d.allow(s.View)
+	}
+	for _, id := range d.asked {
+		d.queue.Enqueue(id)
+	}
+	d.regrant, d.asked = false, nil
+	d.wait(s)
+}
+
+// deliveryOf returns what there is about a Zone, and begins it if need be. mu is held.
+func (d *Deliveries) deliveryOf(id zone.ID) *delivery {
+	z := d.zones[id]
+	if z == nil {
+		z = &delivery{id: id, feeds: map[dnsname.Name]*zoneFeed{}}
+		d.zones[id] = z
+		if f, asked := d.asks[id]; asked {
+			z.freeze(f)
+		}
+	}
+	return z
+}
+
+// storedBefore returns what earlier runs have stored.
+func (d *Deliveries) storedBefore(s core.Settlement) map[zone.ID]Stored {
+	all := map[zone.ID]Stored{}
+	for _, o := range s.Inputs {
+		if o.ID.Kind != zone.KindZone {
+			continue
+		}
+		if stored, exists := d.store.Load(o.ID); exists {
+			all[o.ID] = stored
+		}
+	}
+	if d.left != nil {
+		for _, id := range d.left.All() {
+			if stored, exists := d.store.Load(id); exists {
+				all[id] = stored
+			}
+		}
+	}
+	return all
+}
+
+// begin takes in the first step of the World: all Zones that there are. mu is held.
+func (d *Deliveries) begin(s core.Settlement, stored map[zone.ID]Stored) {
+	d.judged, d.earlier = true, stored
+	d.beginOpening(s)
+	d.queue.Enqueue(zone.ID{}) // nothing is the last to arrive where nothing is to be delivered
+	for id := range stored {
+		d.queue.Enqueue(id)
+	}
+}
+
+// changedKeys is what Feed.Publish takes: nil for unknown.
+func changedKeys(delta zone.ZoneDelta) []rr.Key {
+	if delta.Fresh {
+		return nil
+	}
+	if delta.Changed == nil {
+		return []rr.Key{}
+	}
+	return delta.Changed
+}
+
+// allow notes which closed Places may serve which Zones.
+func (d *Deliveries) allow(w *zone.World) {
+	closed := slices.Collect(maps.Values(d.places))
+	closed = slices.DeleteFunc(closed, func(p *Place) bool { return !p.Closed })
+	for id, z := range d.zones {
+		if len(closed) == 0 && len(z.allowed) == 0 {
+			continue
+		}
+		var allowed []string
+		for _, p := range closed {
+			if z.accepted && p.allows(w, id) {
+				allowed = append(allowed, p.Name)
+			}
+		}
+		slices.Sort(allowed)
+		if !slices.Equal(allowed, z.allowed) {
+			z.allowed = allowed
+			d.queue.Enqueue(id)
+		}
+	}
+}

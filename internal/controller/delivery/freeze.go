@@ -1,0 +1,308 @@
+package delivery
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// maxReason is how much of a reason to freeze a Zone is kept.
+const maxReason = 256
+
+// Reason returns the reason for which somebody has frozen a Zone as it is told: one line of it.
+func Reason(text string) string {
+	return strings.Clone(controller.Cut(strings.Join(strings.Fields(text), " "), maxReason))
+}
+
+// A Freeze is what the object of a Zone asks of what is published of it: to stay as it is.
+type Freeze struct {
+	Reason string // for people; "" for none
+	Serial uint32 // whose content is to be published; 0: that which is
+}
+
+// frozen is what is held of a Zone, and what waits meanwhile. Deliveries.mu guards it.
+type frozen struct {
+	Freeze
+
+	recalled bool          // what was published is known, or there is nothing that is
+	content  zone.Snapshot // what stays published, under its name; the zero Snapshot: nothing is published
+	world    zone.Snapshot // what objects say by now
+	waiting  map[rr.Key]struct{}
+
+	at      uint32 // the serial that it was rolled back to; 0: none
+	refusal error  // why it was not
+}
+
+// Freeze has what is published of a Zone stay as it is; nil lets it follow the objects again. A Zone that loses its
+// name is withdrawn all the same, and so is one that is deleted: nobody keeps a name that others have taken back by
+// freezing it. To say the same again changes nothing.
+func (d *Deliveries) Freeze(id zone.ID, f *Freeze) {
+	d.mu.Lock()
+	was, asked := d.asks[id]
+	switch {
+	case f == nil && !asked || f != nil && asked && was == *f:
+		d.mu.Unlock()
+		return
+	case f == nil:
+		delete(d.asks, id)
+	default:
+		d.asks[id] = *f
+	}
+	var waited []rr.Key
+	switch z := d.zones[id]; {
+	case z == nil:
+	case f == nil:
+		waited = d.thaw(z)
+	default:
+		z.freeze(*f)
+	}
+	d.queue.Enqueue(id)
+	d.mu.Unlock()
+	d.republished(id)
+	d.changed(id)
+	if len(waited) > 0 {
+		d.refreshSets(id, waited)
+	}
+}
+
+// freeze holds what is published, or has it looked for when the Zone is looked at next. mu is held.
+func (z *delivery) freeze(f Freeze) {
+	if z.frozen != nil {
+		z.frozen.Freeze = f
+		if f.Serial == 0 {
+			z.frozen.at, z.frozen.refusal = 0, nil
+		}
+		return
+	}
+	z.frozen = &frozen{Freeze: f, world: z.snapshot, waiting: map[rr.Key]struct{}{}}
+	if z.current() != nil {
+		z.frozen.recalled, z.frozen.content = true, z.snapshot
+	}
+	z.snapshot = z.frozen.outgoing()
+}
+
+// thaw lets a Zone follow the objects again. It returns the sets that waited. mu is held.
+func (d *Deliveries) thaw(z *delivery) []rr.Key {
+	f := z.frozen
+	if f == nil {
+		return nil
+	}
+	z.snapshot, z.frozen = f.world, nil
+	if l := z.current(); l != nil {
+		l.live = false // it is published when the Zone is looked at
+		l.thawed, l.thawedAt = f.waiting, 0
+	}
+	return f.keys()
+}
+
+// recall takes over what an earlier run has published of a frozen Zone. It returns the sets that wait. mu is held.
+func (z *delivery) recall(stored Stored) []rr.Key {
+	f := z.frozen
+	if f == nil || f.recalled {
+		return nil
+	}
+	f.recalled = true
+	if stored.Published != nil {
+		if content, ok := stored.Published(); ok {
+			content.ID = z.id
+			f.content = content
+		}
+	}
+	f.compare()
+	z.snapshot = f.outgoing()
+	return f.keys()
+}
+
+// tellWaiting has the claims of sets told that wait, or do not wait any more.
+func (d *Deliveries) tellWaiting(id zone.ID, keys []rr.Key) {
+	if len(keys) > 0 {
+		d.republished(id)
+		d.refreshSets(id, keys)
+	}
+}
+
+// keys returns the sets that wait.
+func (f *frozen) keys() []rr.Key {
+	keys := make([]rr.Key, 0, len(f.waiting))
+	for key := range f.waiting {
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// outgoing returns what is delivered of a frozen Zone: under another name than that of its content it is nothing.
+func (f *frozen) outgoing() zone.Snapshot {
+	if f.holds() {
+		return f.content
+	}
+	return zone.Snapshot{ID: f.world.ID, Name: f.world.Name}
+}
+
+// holds reports whether something is published, and stays so.
+func (f *frozen) holds() bool { return !f.content.Name.IsZero() && f.content.Name == f.world.Name }
+
+// note takes in what objects say by now.
+func (f *frozen) note(delta zone.ZoneDelta, now zone.Snapshot) {
+	renamed := f.world.Name != now.Name
+	f.world = now
+	if renamed || delta.Fresh {
+		f.compare()
+		return
+	}
+	for _, key := range delta.Changed {
+		f.look(key)
+	}
+	f.look(soaKey(now))
+}
+
+// compare finds what waits anew.
+func (f *frozen) compare() {
+	f.waiting = map[rr.Key]struct{}{}
+	for set := range f.world.Sets.All() {
+		f.look(set.Key())
+	}
+	if f.holds() {
+		for set := range f.content.Sets.All() {
+			f.look(set.Key())
+		}
+		f.look(soaKey(f.world))
+	}
+}
+
+// look finds out whether a set waits.
+func (f *frozen) look(key rr.Key) {
+	same := false
+	switch {
+	case !f.holds():
+	case key.Type == rr.TypeSOA:
+		same = f.content.SOA == f.world.SOA
+	default:
+		now, _ := f.world.Sets.Get(key)
+		was, _ := f.content.Sets.Get(key)
+		same = now.Equal(was)
+	}
+	if same {
+		delete(f.waiting, key)
+	} else {
+		f.waiting[key] = struct{}{}
+	}
+}
+
+func soaKey(s zone.Snapshot) rr.Key { return rr.Key{Name: s.Name, Type: rr.TypeSOA} }
+
+// FrozenOutcome is what there is to say about a Zone that is frozen.
+type FrozenOutcome struct {
+	Freeze
+
+	Zone     zone.ID
+	Nothing  bool   // nothing is published of it
+	At       uint32 // the serial that it was rolled back to; 0: none
+	Refusal  error  // why it was not
+	Waiting  int    // sets
+	Examples []rr.Key
+}
+
+// frozenExamples is how many of the sets that wait are named.
+const frozenExamples = 3
+
+func (f *frozen) outcome(id zone.ID) *FrozenOutcome {
+	out := &FrozenOutcome{Freeze: f.Freeze, Zone: id, Nothing: !f.holds(), Waiting: len(f.waiting),
+		At: f.at, Refusal: f.refusal}
+	for key := range f.waiting {
+		at, _ := slices.BinarySearchFunc(out.Examples, key, rr.Key.Compare)
+		if at < frozenExamples {
+			out.Examples = slices.Insert(out.Examples, at, key)
+			out.Examples = out.Examples[:min(len(out.Examples), frozenExamples)]
+		}
+	}
+	return out
+}
+
+// Condition is what the condition Frozen of the Zone says.
+func (o *FrozenOutcome) Condition() controller.Outcome {
+	var b strings.Builder
+	if o.Reason != "" {
+		fmt.Fprintf(&b, "%s. ", strings.TrimSuffix(o.Reason, "."))
+	}
+	reason := controller.ReasonFrozen
+	switch {
+	case o.Serial != 0 && o.Serial == o.At && o.Refusal != nil:
+		reason = controller.ReasonRollbackRefused
+		fmt.Fprintf(&b, "It is not rolled back to serial %d: %v. ", o.At, o.Refusal)
+	case o.Serial != 0 && o.Serial == o.At:
+		reason = controller.ReasonRolledBack
+		fmt.Fprintf(&b, "It is rolled back to serial %d. ", o.At)
+	}
+	switch {
+	case o.Nothing && o.Waiting > 0:
+		b.WriteString("Nothing of it is published, ")
+	default:
+		b.WriteString("What is published stays as it is, ")
+	}
+	fmt.Fprintf(&b, "%s; zonefold thaw %s/%s lets the Zone follow its objects again.", o.wait(), o.Zone.Namespace,
+		o.Zone.Name)
+	return controller.OK(reason, b.String())
+}
+
+// wait says how much waits, and what.
+func (o *FrozenOutcome) wait() string {
+	var names []string
+	for _, key := range o.Examples {
+		names = append(names, key.String())
+	}
+	list := strings.Join(names, ", ")
+	switch {
+	case o.Waiting == 0:
+		return "and no change waits"
+	case o.Waiting == 1:
+		return "and 1 set waits: " + list
+	case o.Waiting > len(names):
+		return fmt.Sprintf("and %d sets wait, such as %s", o.Waiting, list)
+	}
+	return fmt.Sprintf("and %d sets wait: %s", o.Waiting, list)
+}
+
+// waits says of a claim of a frozen Zone that its set is not served as it asks, nil if it is.
+func (z *delivery) waits(key rr.Key) *controller.Outcome {
+	if z.frozen == nil {
+		return nil
+	}
+	if _, waits := z.frozen.waiting[key]; !waits {
+		return nil
+	}
+	o := controller.Not(controller.ReasonFrozen, fmt.Sprintf(
+		"Zone %s/%s is frozen: what is served of %s stays as it is until somebody thaws the Zone.",
+		z.id.Namespace, z.id.Name, key))
+	return &o
+}
+
+// Outgoing returns what is published of a Zone, or about to be, and whether that is so because it is frozen: if not, it
+// is what the World has. Content without a hash is nothing, or not known yet.
+func (d *Deliveries) Outgoing(id zone.ID) (content zone.Snapshot, frozen bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	z := d.zones[id]
+	if z == nil {
+		_, frozen = d.asks[id]
+		return zone.Snapshot{}, frozen
+	}
+	return z.snapshot, z.frozen != nil
+}
+
+// told returns the sets of a Zone that was thawed, once, when every server has them: their claims have not heard of it.
+// mu is held.
+func (l *zoneFeed) told() []rr.Key {
+	if l == nil || l.thawedAt == 0 || l.done < l.thawedAt {
+		return nil
+	}
+	keys := make([]rr.Key, 0, len(l.thawed))
+	for key := range l.thawed {
+		keys = append(keys, key)
+	}
+	l.thawed, l.thawedAt = nil, 0
+	return keys
+}

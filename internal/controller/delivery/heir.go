@@ -1,0 +1,121 @@
+package delivery
+
+import (
+	"slices"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// heirs are Zones that come into the place of others of their names: a server has one content and then the other, and
+// is not emptied in between. Deliveries.mu guards them.
+type heirs struct {
+	named   map[dnsname.Name]zone.ID // the Zone that has a name by now; of several pinned ones the last
+	waiting map[zone.ID][]zone.ID    // who is withdrawn when an heir has been attached
+}
+
+func newHeirs() heirs {
+	return heirs{named: map[dnsname.Name]zone.ID{}, waiting: map[zone.ID][]zone.ID{}}
+}
+
+// note notes who has a name by now: z, if it is accepted.
+func (h *heirs) note(z *delivery, accepted bool, name dnsname.Name) {
+	if z.accepted && h.named[z.snapshot.Name] == z.id {
+		delete(h.named, z.snapshot.Name)
+	}
+	if accepted {
+		h.named[name] = z.id
+	}
+}
+
+// awaitsHeir reports whether a Zone is to stay where it is for now, because another has its name and is about to be
+// attached there. It is looked at again when that is done. mu is held, and let go of while the store is asked.
+func (d *Deliveries) awaitsHeir(z *delivery) bool {
+	found := map[zone.ID]Stored{}
+	for name := range z.feeds {
+		if z.accepted && name == z.snapshot.Name {
+			continue // it stays: pinned Zones may have one name
+		}
+		if heir := d.heirs.named[name]; !heir.IsZero() && heir != z.id {
+			found[heir] = Stored{}
+		}
+	}
+	if len(found) == 0 {
+		return false
+	}
+	d.mu.Unlock()
+	for id := range found {
+		if stored, exists := d.store.Load(id); exists {
+			found[id] = stored
+		} else {
+			delete(found, id)
+		}
+	}
+	d.mu.Lock()
+	for id, stored := range found {
+		heir := d.zones[id]
+		if heir == nil || !heir.accepted || heir.moves() || !slices.ContainsFunc(d.wanted(heir, stored), func(p *Place) bool {
+			return z.leavesTo(heir, p)
+		}) {
+			continue
+		}
+		d.heirs.waiting[id] = append(d.heirs.waiting[id], z.id)
+		return true
+	}
+	return false
+}
+
+// moves reports whether the Zone has to leave another name itself: two that swap their names do not wait for each
+// other.
+func (z *delivery) moves() bool {
+	for name, l := range z.feeds {
+		if name != z.snapshot.Name && l.live {
+			return true
+		}
+	}
+	return false
+}
+
+// leavesTo reports whether the Zone has something at a Place where its heir comes, and is not attached yet.
+func (z *delivery) leavesTo(heir *delivery, p *Place) bool {
+	l := z.feeds[heir.snapshot.Name]
+	return l != nil && !p.Observe && l.hasYet(p) && len(p.at(l.name)) > 0 && !heir.attachedTo(p)
+}
+
+// hasYet reports whether the feed has something at a Place that nothing has been said about to the engine, or that is
+// leaving and cannot: its credentials are gone.
+func (l *zoneFeed) hasYet(p *Place) bool {
+	for key, a := range l.at {
+		if key.place == p.Name && (!a.leaving || a.without != nil) && !a.observe {
+			return true
+		}
+	}
+	return slices.Contains(l.owed, p.Name)
+}
+
+// attachedTo reports whether the Zone, under the name that it has now, is attached to all servers of a Place.
+func (z *delivery) attachedTo(p *Place) bool {
+	l := z.feeds[z.snapshot.Name]
+	if l == nil {
+		return false
+	}
+	for _, s := range p.at(l.name) {
+		key := attachmentKey{p.Name, backend.TargetKey{Server: s.Name, Zone: l.name, View: s.View}}
+		if a := l.at[key]; a == nil || a.leaving {
+			return false
+		}
+	}
+	return true
+}
+
+// succeed has those looked at that waited for a Zone.
+func (d *Deliveries) succeed(heir zone.ID) {
+	d.mu.Lock()
+	waiting := d.heirs.waiting[heir]
+	delete(d.heirs.waiting, heir)
+	d.mu.Unlock()
+	for _, id := range waiting {
+		d.queue.Enqueue(id)
+	}
+}

@@ -1,0 +1,28 @@
+package delivery
+
+import (
+	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// Learn adds sets to what may be at the servers on behalf of a Zone: a leader whose term
+// was over has written them down, and may have published them.
+func (d *Deliveries) Learn(id zone.ID, sets rr.Sets) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	z := d.zones[id]
+	if z == nil {
+		return
+	}
+	for name, l := range z.feeds {
+		written := l.written.Txn()
+		for set := range within(sets, name).All() {
+			l.enter(written, set)
+		}
+		l.written, l.larger = written.Sets(), true
+		for key, a := range l.at {
+			d.engine.Attach(key.target, l.attachment(key.place, a))
+			d.engine.Audit(key.target)
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package delivery
+
+import (
+	"time"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/engine"
+	"github.com/zonefold/zonefold/internal/controller/core"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// openingPatience is how long an opening waits for a Zone that cannot be delivered for now, such as one whose ceiling
+// the API server does not store. A leader that cannot reach that at all is none any more by then.
+const openingPatience = 30 * time.Second
+
+// An opening waits until all that was to be delivered when this run began has been, for a
+// server that lives in this process and must not answer, or be copied, before it has
+// everything. Guarded by Deliveries.mu.
+type opening struct {
+	owed map[zone.ID]struct{} // Zones that are still to be delivered
+	late bool                 // do not wait for those that fail
+	done bool
+	call func() // nil: nobody waits
+}
+
+// WhenDelivered has f called, once, when every Zone that is accepted at the start has been
+// delivered, has been rejected, or could not be delivered for a while. It is for before Run.
+func (d *Deliveries) WhenDelivered(f func()) { d.opening.call = f }
+
+// Everything returns what is delivered where, also what is being withdrawn, and what an
+// earlier run has delivered to a Backend that cannot be used now.
+func (d *Deliveries) Everything() map[Delivered]bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	all := map[Delivered]bool{}
+	for _, l := range d.feeds {
+		for key := range l.at {
+			all[Delivered{key.place, l.name}] = true
+		}
+		for _, place := range l.owed {
+			all[Delivered{place, l.name}] = true
+		}
+	}
+	return all
+}
+
+// beginOpening notes what is to be delivered, as of the first step of the World. mu is held.
+func (d *Deliveries) beginOpening(s core.Settlement) {
+	o := &d.opening
+	o.owed = map[zone.ID]struct{}{}
+	for _, delta := range s.Delta.Zones {
+		if _, accepted := s.View.Snapshot(delta.ID); accepted {
+			o.owed[delta.ID] = struct{}{}
+		}
+	}
+	if o.call != nil {
+		time.AfterFunc(openingPatience, d.hurry)
+	}
+}
+
+// hurry ends the wait for what fails.
+func (d *Deliveries) hurry() {
+	d.mu.Lock()
+	d.opening.late = true
+	var left []zone.ID
+	for id := range d.opening.owed {
+		left = append(left, id)
+	}
+	d.mu.Unlock()
+	for _, id := range left {
+		if call := d.arrived(id); call != nil {
+			call()
+		}
+	}
+}
+
+// arrived notes that a Zone may have been delivered. It returns what is to be called when it
+// was the last one.
+func (d *Deliveries) arrived(id zone.ID) func() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	o := &d.opening
+	if o.done || o.owed == nil {
+		return nil
+	}
+	if d.underWay(d.zones[id]) {
+		return nil
+	}
+	delete(o.owed, id)
+	if len(o.owed) > 0 {
+		return nil
+	}
+	o.done = true
+	return o.call
+}
+
+// underWay reports whether a Zone is still to be delivered to a server that forgets.
+func (d *Deliveries) underWay(z *delivery) bool {
+	if z == nil {
+		return false
+	}
+	if !z.looked || !z.placed && !d.opening.late {
+		return true
+	}
+	for _, l := range z.feeds {
+		for _, a := range l.at {
+			if a.volatile() && !l.held && (a.report == nil || a.fails() && !d.opening.late) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// fails reports whether nothing has come of the delivery yet, for a reason that may go away: such a Zone is not one
+// that the server does not have, but one that is not known.
+func (a *attached) fails() bool {
+	switch backend.Class(a.report.Err) {
+	case "", backend.ErrRejected, backend.ErrHeld:
+		return false
+	}
+	return a.report.Seq == 0
+}
+
+func (a *attached) volatile() bool { return a.client.Limits().Volatile }
+
+// ReleaseSerials gives back the serials that a Zone has not used, where a server forgets
+// which ones it served; see engine.Feed.ReleaseSerials. It says whether such a server has the
+// Zone at all.
+func (d *Deliveries) ReleaseSerials(id zone.ID) (label engine.Label, settled, forgets bool) {
+	d.mu.Lock()
+	var feed *engine.Feed
+	if z := d.zones[id]; z != nil {
+		if l := z.current(); l != nil {
+			for _, a := range l.at {
+				if a.volatile() {
+					feed = l.feed
+				}
+			}
+		}
+	}
+	d.mu.Unlock()
+	if feed == nil {
+		return engine.Label{}, false, false
+	}
+	label, settled = feed.ReleaseSerials()
+	return label, settled, true
+}

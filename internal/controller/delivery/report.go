@@ -1,0 +1,192 @@
+package delivery
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/zonefold/zonefold/internal/backend/engine"
+	"github.com/zonefold/zonefold/internal/controller/core"
+	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// hear takes in the engine's news.
+func (d *Deliveries) hear(r engine.Report) {
+	d.mu.Lock()
+	l := d.feeds[r.Feed]
+	if l == nil {
+		d.mu.Unlock()
+		return
+	}
+	key := attachmentKey{l.placeOf(r.Name), r.Target}
+	a := l.at[key]
+	if a == nil {
+		d.mu.Unlock()
+		return
+	}
+	if r.Withdrawn {
+		delete(l.at, key)
+		d.queue.Enqueue(l.zone)
+		d.onPlace(key.place) // it has one Zone less
+		last := l.live && len(l.at) == 0
+		d.mu.Unlock()
+		if last {
+			d.refresh(l.zone) // the claims are served nowhere
+		}
+		return
+	}
+	before := a.report
+	if before == nil {
+		before = &engine.Report{}
+	}
+	failed := r.Err != nil && (before.Err == nil || before.Err.Error() != r.Err.Error())
+	// every claim of the zone has to be told that one more Backend has it, or why it has nothing
+	all := before.Seq == 0 && (r.Seq > 0 || failed)
+	refused := changedRefusals(before.Refused, r.Refused)
+	a.report = &r
+	if l.zone.Kind == KindLeft {
+		d.onPlace(key.place) // it says how that stands
+	} else if failed && a.leaving {
+		d.queue.Enqueue(l.zone) // it may have waited long enough
+	}
+	if (before.Err == nil) != (r.Err == nil) || declined(before.Err) != declined(r.Err) || r.Seq > 0 && before.Seq == 0 {
+		d.onPlace(key.place)
+	}
+	claims := d.confirm(l)
+	refused = append(refused, l.told()...)
+	if failed {
+		claims = append(claims, slices.Collect(maps.Keys(l.waits))...)
+	}
+	d.mu.Unlock()
+	if call := d.arrived(l.zone); call != nil {
+		call()
+	}
+	d.settled(claims)
+	d.changed(l.zone)
+	switch {
+	case all:
+		d.refresh(l.zone)
+	case len(refused) > 0:
+		d.refreshSets(l.zone, refused)
+	}
+}
+
+// changedRefusals returns the sets that a server refuses otherwise than before, or not any more.
+func changedRefusals(before, now map[rr.Key]engine.Refusal) []rr.Key {
+	var keys []rr.Key
+	for key, r := range now {
+		if before[key] != r {
+			keys = append(keys, key)
+		}
+	}
+	for key := range before {
+		if _, still := now[key]; !still {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// confirmable reports whether anybody is going to confirm what is published.
+func (l *zoneFeed) confirmable() bool {
+	for _, a := range l.at {
+		if !a.observe && !a.leaving {
+			return true
+		}
+	}
+	return false
+}
+
+// failing reports whether the last attempt at some place has failed.
+func (l *zoneFeed) failing() bool {
+	for _, a := range l.at {
+		if a.report != nil && a.report.Err != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// confirm works out what is confirmed everywhere and returns the claims to be told.
+func (d *Deliveries) confirm(l *zoneFeed) []zone.ID {
+	l.done = 0
+	if l.confirmable() {
+		l.done = l.seq
+	}
+	for _, a := range l.at {
+		switch {
+		case a.observe || a.leaving:
+		case a.report == nil:
+			l.done = 0
+		default:
+			l.done = min(l.done, a.report.Seq)
+		}
+	}
+	l.share()
+	var claims []zone.ID
+	for len(l.waiting) > 0 && l.waiting[0].seq <= l.done {
+		for _, claim := range l.waiting[0].claims {
+			if l.waits[claim] == l.waiting[0].seq {
+				delete(l.waits, claim)
+				claims = append(claims, claim)
+			}
+		}
+		l.waiting = l.waiting[1:]
+	}
+	l.arrive(d.clock())
+	for len(l.times) > 0 && l.times[0].seq <= l.done {
+		d.metrics.Confirmed(d.clock().Sub(l.times[0].at))
+		l.times = l.times[1:]
+	}
+	return claims
+}
+
+// track notes that a content was published now.
+func (d *Deliveries) track(l *zoneFeed) {
+	if l.confirmable() && l.seq > l.done && (len(l.times) == 0 || l.times[len(l.times)-1].seq < l.seq) {
+		l.times = append(l.times, published{l.seq, d.clock()})
+	}
+}
+
+// wait notes which claims wait for which content.
+func (d *Deliveries) wait(s core.Settlement) {
+	byLine := map[*zoneFeed][]zone.ID{}
+	var others []zone.ID
+	seen := make(map[zone.ID]bool, len(s.Inputs)+len(s.Delta.Verdicts))
+	look := func(id zone.ID) {
+		if seen[id] {
+			return
+		}
+		seen[id] = true
+		v, ok := s.View.Verdict(id)
+		if z := d.zones[v.Zone]; ok && v.Accepted && id.Kind != zone.KindZone && z != nil {
+			if l := z.current(); l != nil {
+				byLine[l] = append(byLine[l], id)
+				return
+			}
+		}
+		others = append(others, id)
+	}
+	for _, o := range s.Inputs {
+		look(o.ID)
+	}
+	for _, id := range s.Delta.Verdicts {
+		look(id)
+	}
+	defer d.traceStep(s)
+	for l, claims := range byLine {
+		d.track(l)
+		if l.seq <= l.done || !l.confirmable() {
+			others = append(others, claims...)
+			continue
+		}
+		l.waiting = append(l.waiting, waiting{l.seq, claims})
+		for _, claim := range claims {
+			l.waits[claim] = l.seq
+		}
+		if l.failing() { // the next attempt that fails alike is no news
+			others = append(others, claims...)
+		}
+	}
+	d.settled(others)
+}

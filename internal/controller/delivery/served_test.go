@@ -1,0 +1,105 @@
+package delivery
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/backendtest"
+	"github.com/zonefold/zonefold/internal/backend/engine"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// TestARefusedSetIsToldToItsRecordsAlone has a server refuse one set, take it, and refuse it again: the other Records
+// of the Zone need not be looked at.
+func TestARefusedSetIsToldToItsRecordsAlone(t *testing.T) {
+	play(t, func(s *stage) {
+		s.server("one", "example.org.", backendtest.Profile{Bad: func(set rr.Set) bool {
+			return len(set.Data) > 0 && set.Data[0] == "192.0.2.66"
+		}})
+		s.place("one", func(p *Place) { p.Default = true })
+		s.zone("org", "example.org.")
+		s.record("other", "other.example.org.", "192.0.2.1")
+		s.record("www", "www.example.org.", "192.0.2.1")
+		for _, step := range []struct{ address, want string }{
+			{"192.0.2.66", "False Rejected: Backend one does not take www.example.org. A: REFUSED: bad record (rejected)"},
+			{"192.0.2.2", "True Served: Served by one."},
+			{"192.0.2.66", "False Rejected: Backend one does not take www.example.org. A: REFUSED: bad record (rejected)"},
+		} {
+			s.told()
+			s.record("www", "www.example.org.", step.address)
+			s.reachedIs("www", step.want)
+			s.toldOf("www", "none")
+			s.untold("other", "org")
+		}
+	})
+}
+
+// TestServed is the truth table of Served, for a Record whose content has the number 5.
+func TestServed(t *testing.T) {
+	www := rr.Key{Name: parse(t, "www.example.org."), Type: rr.TypeA}
+	mail := rr.Key{Name: parse(t, "mail.example.org."), Type: rr.TypeA}
+	away := &backend.Error{Class: backend.ErrUnavailable, Err: errors.New("no answer")}
+	has := func(seq uint64) *attached { return &attached{report: &engine.Report{Seq: seq}} }
+	refuses := func(key rr.Key) *attached {
+		return &attached{report: &engine.Report{Seq: 5, Refused: map[rr.Key]engine.Refusal{key: {Reason: "bad"}}}}
+	}
+	failed := func(seq uint64) *attached { return &attached{report: &engine.Report{Seq: seq, Err: away}} }
+	observes := &attached{observe: true, report: &engine.Report{Difference: &engine.Difference{Added: 2}}}
+	lacks := func(reason string) *controller.Outcome { o := controller.Not(reason, "Mend it."); return &o }
+	type at map[string]*attached
+	for _, c := range []struct {
+		name  string
+		at    at
+		lacks *controller.Outcome
+		want  string
+	}{
+		{"all have confirmed it", at{"a": has(5), "b": has(6)}, nil, "True Served: Served by a, b."},
+		{"one has confirmed what was before it", at{"a": has(5), "b": has(4)}, nil,
+			"False Pending: Backend b is about to take it."},
+		{"nothing has been heard of one", at{"a": has(5), "b": {}}, nil, "False Pending: Backend b is about to take it."},
+		{"one has it, and cannot take what comes after", at{"a": failed(5)}, nil, "True Served: Served by a."},
+		{"one cannot take it", at{"a": has(5), "b": failed(4)}, nil,
+			"False Unavailable: Backend b (srv) does not serve example.org.: no answer."},
+		{"a server that is away is told before one that is only behind", at{"a": {}, "b": failed(4)}, nil,
+			"False Unavailable: Backend b (srv) does not serve example.org.: no answer."},
+		{"one refuses it", at{"a": has(5), "b": refuses(www)}, nil,
+			"False Rejected: Backend b does not take www.example.org. A: bad"},
+		{"one refuses another set", at{"a": has(5), "b": refuses(mail)}, nil, "True Served: Served by a, b."},
+		{"all only observe", at{"a": observes}, nil, "False Observing: Nothing is written. Backend a only observes."},
+		{"one only observes", at{"a": has(5), "b": observes}, nil, "True Served: Served by a."},
+		{"one is being withdrawn", at{"a": has(5), "b": {leaving: true}}, nil, "True Served: Served by a."},
+		{"all are being withdrawn", at{"a": {leaving: true}}, nil, "False Withdrawing: It is being withdrawn."},
+		{"none is attached", at{}, nil,
+			"False NoBackend: No Backend serves example.org.; mark one as default, or name one in backendRefs."},
+		{"the only one does not exist", at{}, lacks(controller.ReasonBackendNotFound),
+			"False NoBackend: No Backend serves example.org. Mend it."},
+		{"the only one does not grant it", at{}, lacks(controller.ReasonBackendNotGranted),
+			"False NoBackend: No Backend serves example.org. Mend it."},
+		{"the only one cannot be used", at{}, lacks(controller.ReasonBackendNotReady), "False BackendNotReady: Mend it."},
+		{"another one does not exist", at{"a": has(5)}, lacks(controller.ReasonBackendNotFound),
+			"False BackendNotFound: Mend it."},
+		{"another one does not grant it", at{"a": has(5)}, lacks(controller.ReasonBackendNotGranted),
+			"False BackendNotGranted: Mend it."},
+		{"another one cannot be used", at{"a": has(5)}, lacks(controller.ReasonBackendNotReady),
+			"False BackendNotReady: Mend it."},
+		{"what is refused is told before what is missing", at{"a": refuses(www)}, lacks(controller.ReasonBackendNotFound),
+			"False Rejected: Backend a does not take www.example.org. A: bad"},
+		{"what is missing is told before what is on its way", at{"a": {}}, lacks(controller.ReasonBackendNotFound),
+			"False BackendNotFound: Mend it."},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := &zoneFeed{name: parse(t, "example.org."), at: map[attachmentKey]*attached{}}
+			for name, a := range c.at {
+				there := *a
+				there.place, there.server = "Backend "+name, "srv"
+				l.at[attachmentKey{name, backend.TargetKey{Server: "srv"}}] = &there
+			}
+			z := &delivery{lacks: c.lacks}
+			if got := show(z.reached(l, 5, &www)); got != c.want {
+				t.Errorf("it is\n%s\nwant\n%s", got, c.want)
+			}
+		})
+	}
+}

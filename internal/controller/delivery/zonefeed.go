@@ -1,0 +1,385 @@
+package delivery
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/engine"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/plan"
+	"github.com/zonefold/zonefold/internal/registry"
+	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// A zoneFeed is the delivery of a Zone under one name. A Zone has one that is live, and
+// others only while they are withdrawn, after it was renamed.
+type zoneFeed struct {
+	id      string // of the feed
+	zone    zone.ID
+	name    dnsname.Name
+	feed    *engine.Feed
+	live    bool
+	at      map[attachmentKey]*attached
+	ending  map[attachmentKey]struct{} // servers that get what is new, and that nobody waits for: see Server.Ending
+	owed    []string                   // Places of an earlier run that nobody has attached to yet
+	written rr.Sets                    // the ledger: what servers that keep foreign sets may have of ours
+	larger  bool                       // the ledger may have more than those servers
+	sets    rr.Sets                    // the newest content
+	exact   bool                       // of the ledger, what servers still hold as it was written
+	held    bool                       // nothing is published: it was frozen before anything was
+
+	// the sets that waited when the Zone was thawed, until they are confirmed, and what published them; 0: nothing yet
+	thawed   map[rr.Key]struct{}
+	thawedAt uint64
+
+	approved []string // plans of deletions that somebody has approved
+
+	seq     uint64 // newest published
+	done    uint64 // newest confirmed everywhere
+	times   []published
+	waiting []waiting
+	waits   map[zone.ID]uint64 // what each waiting claim waits for
+	traced  []traced           // changes that are followed, by seq
+}
+
+// current returns the feed under the name that the Zone has now, nil if it is not delivered.
+func (z *delivery) current() *zoneFeed {
+	if l := z.feeds[z.snapshot.Name]; l != nil && l.live {
+		return l
+	}
+	return nil
+}
+
+// An attachmentKey is one server of one Backend.
+type attachmentKey struct {
+	place  string
+	target backend.TargetKey
+}
+
+// attached is what is known about one attachment.
+type attached struct {
+	client   backend.Backend
+	place    string // what people call the Place,
+	server   string // and the server
+	kind     string
+	since    time.Time
+	observe  bool
+	keep     bool
+	registry *registry.Registry
+	audit    time.Duration
+
+	protection plan.Protection
+	approved   []string
+	leaving    bool
+	without    *controller.Outcome // why nothing is sent with the client any more; nil: it is used
+	report     *engine.Report
+
+	confirmed uint32 // serial of the zone, of a server with serials of its own: see serialAt
+}
+
+// published says when a content was published, for the time until it is served.
+type published struct {
+	seq uint64
+	at  time.Time
+}
+
+// waiting are claims to be told when a content is confirmed.
+type waiting struct {
+	seq    uint64
+	claims []zone.ID
+}
+
+func (d *Deliveries) addFeed(z *delivery, name dnsname.Name, stored Stored) *zoneFeed {
+	l := &zoneFeed{id: z.id.String() + " " + name.String(), zone: z.id, name: name, at: map[attachmentKey]*attached{},
+		ending: map[attachmentKey]struct{}{}, waits: map[zone.ID]uint64{}}
+	config := engine.FeedConfig{ID: l.id, Zone: name, Created: stored.Created, Serial: stored.Serial,
+		Ceiling: stored.Ceiling}
+	l.written, l.exact = within(stored.Written(), name), stored.Exact
+	if stored.Name == name {
+		config.Content = stored.Content
+	}
+	l.feed = d.engine.NewFeed(config)
+	z.feeds[name], d.feeds[l.id] = l, l
+	return l
+}
+
+// within returns the sets at and below name: a ledger may still hold those of an earlier name.
+func within(sets rr.Sets, name dnsname.Name) rr.Sets {
+	txn := rr.Sets{}.Txn()
+	for set := range sets.Under(name) {
+		txn.Put(set)
+	}
+	return txn.Sets()
+}
+
+// deliver attaches the live feed to the wanted Places and withdraws everything else. It returns the claims to be told:
+// who they waited for may be there no more.
+func (d *Deliveries) deliver(z *delivery, wanted []*Place, stored Stored) []zone.ID {
+	z.problem = ""
+	for _, l := range z.feeds {
+		l.approved = stored.Approved
+	}
+	live := z.accepted && !stored.Deleting
+	for name, l := range z.feeds {
+		if !live || name != z.snapshot.Name {
+			l.live = false
+			d.attach(z, l, nil)
+			if len(l.at)+len(l.owed) == 0 {
+				delete(z.feeds, name)
+				delete(d.feeds, l.id)
+				l.end(d.clock())
+			}
+		}
+	}
+	if !live {
+		return nil
+	}
+	l := z.feeds[z.snapshot.Name]
+	if l == nil {
+		l = d.addFeed(z, z.snapshot.Name, stored)
+		l.approved = stored.Approved
+	}
+	d.attach(z, l, wanted)
+	if !l.live {
+		l.live = true
+		if l.held = z.frozen != nil && !z.frozen.holds(); !l.held {
+			l.publish(z.snapshot, nil)
+			l.thawedAt = l.seq
+		}
+		d.track(l)
+		z.begin()
+		for key, a := range l.at {
+			if a.report != nil {
+				d.onPlace(key.place) // a server that has it from before is complete again
+			}
+		}
+	}
+	return d.confirm(l)
+}
+
+// attach makes the attachments of a feed those of the wanted Places.
+func (d *Deliveries) attach(z *delivery, l *zoneFeed, wanted []*Place) {
+	want := map[attachmentKey]bool{}
+	for _, p := range wanted {
+		servers := p.at(l.name)
+		for _, s := range servers {
+			key := attachmentKey{p.Name, backend.TargetKey{Server: s.Name, Zone: l.name, View: s.View}}
+			want[key] = true
+			d.attachTo(l, key, p, s)
+		}
+		if len(servers) > 0 || p.Observe {
+			l.owed = slices.DeleteFunc(l.owed, func(name string) bool { return name == p.Name })
+		}
+	}
+	d.attachEnding(l, wanted)
+	l.leaveUnnamed(d)
+	for _, name := range slices.Clone(l.owed) {
+		if !slices.Contains(wanted, d.places[name]) { // one that is wanted and cannot be used now has it still
+			d.withdrawOwed(z, l, name)
+		}
+	}
+	for key, a := range l.at {
+		if want[key] {
+			continue
+		}
+		p := d.places[key.place]
+		switch {
+		case p != nil && p.Passing && !p.names(key.target):
+			d.letGo(l, key)
+		case p != nil && len(p.Servers) == 0 && slices.Contains(wanted, p):
+			d.updateClient(l, key, a, p) // The Backend cannot be used now; what is attached stays.
+		case p == nil || a.observe || slices.Contains(wanted, p):
+			d.letGo(l, key) // The Backend is gone, or it has left this server: what is there stays there.
+		case a.leaving:
+			d.updateClient(l, key, a, p)
+		default:
+			a.leaving = true
+			if !d.engine.Withdraw(key.target, l.as(key.place)) {
+				d.letGo(l, key)
+				continue
+			}
+			d.updateClient(l, key, a, p)
+		}
+	}
+}
+
+// letGo ends an attachment and leaves what is there.
+func (d *Deliveries) letGo(l *zoneFeed, key attachmentKey) {
+	d.engine.Detach(key.target, l.as(key.place))
+	delete(l.at, key)
+	d.onPlace(key.place) // it has one Zone less
+}
+
+// leaveUnnamed gives up servers that their Backend does not name any more, while a zone is withdrawn from them: what is
+// there stays there, as where the zone is live. What was theirs is owed by the servers that the Backend names now,
+// which may be the same under a better address.
+func (l *zoneFeed) leaveUnnamed(d *Deliveries) {
+	for key, a := range l.at {
+		p := d.places[key.place]
+		if !a.leaving || p == nil || p.Problem != nil || len(p.Servers) == 0 || p.names(key.target) {
+			continue
+		}
+		d.letGo(l, key)
+		if !p.Passing && !slices.Contains(l.owed, p.Name) {
+			l.owed = append(l.owed, p.Name)
+		}
+	}
+}
+
+// attachEnding has servers that are about to end get what is new, and lets go of those that have ended.
+func (d *Deliveries) attachEnding(l *zoneFeed, wanted []*Place) {
+	serve := map[attachmentKey]bool{}
+	for _, p := range wanted {
+		for _, s := range p.Servers {
+			if !s.Ending {
+				continue
+			}
+			key := attachmentKey{p.Name, backend.TargetKey{Server: s.Name, Zone: l.name, View: s.View}}
+			serve[key] = true
+			if _, known := l.ending[key]; known {
+				continue
+			}
+			d.attachTo(l, key, p, s) // a new leader may not have been before
+			delete(l.at, key)
+			l.ending[key] = struct{}{}
+		}
+	}
+	for key := range l.ending {
+		if !serve[key] {
+			d.engine.Detach(key.target, l.as(key.place))
+			delete(l.ending, key)
+		}
+	}
+}
+
+func (d *Deliveries) attachTo(l *zoneFeed, key attachmentKey, p *Place, s Server) {
+	a := l.at[key]
+	if a != nil && !a.leaving && a.client == s.Backend && a.observe == p.Observe && a.keep == (p.Keep || l.exact) &&
+		a.audit == p.Audit && reflect.DeepEqual(a.registry, p.Registry) && !l.otherwiseHeld(a, p) {
+		return
+	}
+	a = &attached{client: s.Backend, place: p.called(), server: cmp.Or(s.Title, s.Name), kind: p.Kind, since: p.Created,
+		observe: p.Observe, keep: p.Keep || l.exact, registry: p.Registry, audit: p.Audit, protection: p.Protection,
+		approved: l.approved}
+	l.at[key] = a
+	d.engine.Attach(key.target, l.attachment(key.place, a))
+}
+
+// as is the name of the attachment to a Place: several Zones of one name may be attached to one target.
+func (l *zoneFeed) as(place string) string { return place + attachedFor + l.id }
+
+// placeOf returns the Place of an attachment.
+func (l *zoneFeed) placeOf(attachment string) string {
+	return strings.TrimSuffix(attachment, attachedFor+l.id)
+}
+
+const attachedFor = " for "
+
+// attachment hands over what is in the ledger, and not what other servers have: that was never recorded where none of
+// them keeps foreign sets.
+func (l *zoneFeed) attachment(name string, a *attached) engine.Attachment {
+	return engine.Attachment{
+		Name: l.as(name), Feed: l.feed, Backend: a.client, Kind: a.kind, Since: a.since,
+		Keep: a.keep, Registry: a.registry, Written: l.written, Observe: a.observe, Audit: a.audit, Withdraw: a.leaving,
+		Exact: l.exact, Protection: a.protection, Approved: a.approved,
+	}
+}
+
+// withdrawOwed withdraws what an earlier run has left at a Place.
+func (d *Deliveries) withdrawOwed(z *delivery, l *zoneFeed, name string) {
+	p := d.places[name]
+	switch {
+	case p == nil:
+		d.log.Info("what a zone was delivered to is gone; what was published there stays", "zone", l.name.String(), "at",
+			name)
+	case p.Observe: // where nothing is written, nothing is withdrawn
+	case p.Problem != nil:
+		z.problem = fmt.Sprintf("%s cannot be withdrawn from %s: %s", l.name, p.called(), p.Problem.Message)
+		return
+	default:
+		for _, s := range p.at(l.name) {
+			key := attachmentKey{p.Name, backend.TargetKey{Server: s.Name, Zone: l.name, View: s.View}}
+			d.attachTo(l, key, p, s)
+		}
+	}
+	l.owed = slices.DeleteFunc(l.owed, func(o string) bool { return o == name })
+}
+
+// enter puts a set into a ledger. Where foreign sets are kept, the values tell which of
+// the zone's name servers are ours: those that were published before stay in it.
+func (l *zoneFeed) enter(ledger *rr.SetsTxn, set rr.Set) {
+	if old, ok := ledger.Get(set.Key()); ok && set.Type == rr.TypeNS && set.Name == l.name {
+		set = rr.NewSet(set.Key(), set.TTL, append(slices.Clone(old.Data), set.Data...)...)
+	}
+	ledger.Put(set)
+}
+
+// share has the ledger be what servers that keep foreign sets have, in the memory of the content, once every server has
+// that and nothing else of ours: but for name servers they are the same then. What was ours before, and is no more, may
+// be foreign by now at a server that is attached later.
+func (l *zoneFeed) share() {
+	if !l.larger || l.done < l.seq || len(l.owed) > 0 {
+		return
+	}
+	keep := false
+	for _, a := range l.at {
+		if a.leaving || a.report == nil || len(a.report.Lingering)+len(a.report.Refused) > 0 {
+			return
+		}
+		keep = keep || a.keep && !a.observe
+	}
+	written := rr.Sets{}.Txn()
+	if keep {
+		written = l.sets.Txn()
+		if old, ok := l.written.Get(rr.Key{Name: l.name, Type: rr.TypeNS}); ok {
+			l.enter(written, old)
+		}
+	}
+	l.written, l.larger = written.Sets(), false
+}
+
+func (l *zoneFeed) publish(s zone.Snapshot, changed []rr.Key) {
+	l.sets, l.larger = s.Sets, l.larger || l.written.Len() > 0
+	l.seq = l.feed.Publish(engine.Content{Sets: s.Sets, SOA: s.SOA, Hash: s.Hash}, changed)
+}
+
+// raise stores a ceiling.
+func (d *Deliveries) raise(ctx context.Context, feed string, ceiling uint32) error {
+	l := d.feedOf(feed)
+	if l == nil {
+		return fmt.Errorf("raising the ceiling of %s: %w", feed, errGone)
+	}
+	return d.store.Raise(ctx, l.zone, ceiling)
+}
+
+// record stores sets in the ledger.
+func (d *Deliveries) record(ctx context.Context, feed string, sets []rr.Set) error {
+	l := d.feedOf(feed)
+	if l == nil {
+		return fmt.Errorf("recording sets of %s: %w", feed, errGone)
+	}
+	d.mu.Lock()
+	txn := l.written.Txn()
+	for _, set := range sets {
+		l.enter(txn, set)
+	}
+	l.written, l.larger = txn.Sets(), true
+	d.mu.Unlock()
+	return d.store.Record(ctx, l.zone, sets)
+}
+
+var errGone = fmt.Errorf("the zone is not delivered any more")
+
+func (d *Deliveries) feedOf(feed string) *zoneFeed {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.feeds[feed]
+}
