@@ -43,8 +43,9 @@ type sequence struct {
 	pods   map[types.UID]*corev1.Pod
 	most   int
 	worst  string
-	broken []string // instances that had no ready pod, once they had one
+	broken []string // instances that had no ready pod, once they had one, and what they had
 	served map[string]bool
+	heard  []string // each event
 }
 
 // watchPods follows the pods of a namespace until the test ends.
@@ -80,6 +81,8 @@ func (q *sequence) saw(p *corev1.Pod, gone bool) {
 	if q.pods[p.UID] = p; gone {
 		delete(q.pods, p.UID)
 	}
+	q.heard = append(q.heard, fmt.Sprintf("%s %s version %s gone %t: %s", time.Now().Format(time.StampMilli), p.Name,
+		p.ResourceVersion, gone, stateOf(p)))
 	var unready []string
 	serving := map[string]bool{}
 	for _, p := range q.pods {
@@ -113,8 +116,20 @@ func (s *site) oneAtATime(q *sequence) {
 		s.Errorf("%d pods were not ready at once: %s", q.most, q.worst)
 	}
 	if len(q.broken) > 0 {
-		s.Errorf("these had no ready pod for a while: %v", q.broken)
+		s.Errorf("these had no ready pod for a while: %v; the watch said\n%s", q.broken, strings.Join(q.heard, "\n"))
 	}
+}
+
+// stateOf says what a pod is judged by.
+func stateOf(p *corev1.Pod) string {
+	said := fmt.Sprintf("%s, ready %t", p.Status.Phase, isReady(p))
+	if p.DeletionTimestamp != nil {
+		said += ", being deleted"
+	}
+	for _, c := range p.Status.ContainerStatuses {
+		said += fmt.Sprintf(", %s ready %t after %d restarts", c.Name, c.Ready, c.RestartCount)
+	}
+	return said
 }
 
 func TestH6ChangesAreRolledOutOneAtATime(t *testing.T) {
