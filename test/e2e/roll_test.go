@@ -43,15 +43,22 @@ type sequence struct {
 	pods   map[types.UID]*corev1.Pod
 	most   int
 	worst  string
-	broken []string // instances that had no ready pod, once they had one, and what they had
+	broken []string // instances that had none that was ready, once they had one, and for how long
 	served map[string]bool
-	heard  []string // each event
+	lost   map[string]time.Time // those that have none, and since when
+	heard  []string             // each event
 }
+
+// flap is how long a pod may count as not ready that is: kubelet may write what it had found before a probe succeeded
+// once more after it has written that the pod is ready (SetPodStatus after SetContainerReadiness), and mends that at
+// once. A server that is not ready is so for two probes, which are two seconds apart. Whether answers are lost in the
+// meantime, clients find out.
+const flap = time.Second
 
 // watchPods follows the pods of a namespace until the test ends.
 func (s *site) watchPods(namespace string) *sequence {
 	s.Helper()
-	q := &sequence{pods: map[types.UID]*corev1.Pod{}, served: map[string]bool{}}
+	q := &sequence{pods: map[types.UID]*corev1.Pod{}, served: map[string]bool{}, lost: map[string]time.Time{}}
 	var list corev1.PodList
 	of := []client.ListOption{client.InNamespace(namespace), client.MatchingLabels{v1beta1.AppLabel: v1beta1.AppValue}}
 	ctx, cancel := context.WithCancel(s.ctx)
@@ -98,12 +105,24 @@ func (q *sequence) saw(p *corev1.Pod, gone bool) {
 		q.most, q.worst = len(unready), strings.Join(unready, ", ")
 	}
 	for name := range q.served {
-		if !serving[name] {
-			q.broken = append(q.broken, name)
+		since, isLost := q.lost[name]
+		switch {
+		case !serving[name] && !isLost:
+			q.lost[name] = time.Now()
+		case serving[name] && isLost:
+			q.found(name, time.Since(since))
+			delete(q.lost, name)
 		}
 	}
 	for name := range serving {
 		q.served[name] = true
+	}
+}
+
+// found takes in for how long an instance had no ready pod. mu is held.
+func (q *sequence) found(name string, lasted time.Duration) {
+	if lasted >= flap {
+		q.broken = append(q.broken, fmt.Sprintf("%s for %s", name, lasted.Round(time.Millisecond)))
 	}
 }
 
@@ -115,8 +134,11 @@ func (s *site) oneAtATime(q *sequence) {
 	if q.most > 1 {
 		s.Errorf("%d pods were not ready at once: %s", q.most, q.worst)
 	}
+	for name, since := range q.lost {
+		q.found(name, time.Since(since))
+	}
 	if len(q.broken) > 0 {
-		s.Errorf("these had no ready pod for a while: %v; the watch said\n%s", q.broken, strings.Join(q.heard, "\n"))
+		s.Errorf("these had no ready pod: %v; the watch said\n%s", q.broken, strings.Join(q.heard, "\n"))
 	}
 }
 
