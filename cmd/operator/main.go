@@ -19,7 +19,6 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/sdk/trace"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -79,7 +78,7 @@ type options struct {
 	gardener      gardenerOptions
 	tenants       tenantServers
 	apiService    string // host of the API server in the cluster
-	readMemory    resource.QuantityValue
+	readMemory    int64  // octets; 0: a share of all
 }
 
 func main() {
@@ -141,8 +140,9 @@ func parse(args []string, env func(string) string) (options, error) {
 	inspectFlags(f, &o.inspect)
 	gardenerFlags(f, &o.gardener)
 	tenantServersFlags(f, &o.tenants)
-	f.Var(&o.readMemory, "read-memory", "`octets` of memory, such as 128Mi, that everything which is being read from "+
-		"servers may have together, and each answer half of (default a quarter of the memory that the operator may have)")
+	f.Func("read-memory", "`octets` of memory, such as 128Mi, that everything which is being read from "+
+		"servers may have together, and each answer half of (default a quarter of the memory that the operator may have)",
+		o.setReadMemory)
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
@@ -174,8 +174,6 @@ func (o *options) check() error {
 			"such as :9443")
 	case len(o.sources.names) > 0 && !o.dialects.has(dialectKubizone):
 		return fmt.Errorf("--source needs Zones that let names in: add %s to --dialects", dialectKubizone)
-	case !o.readMemory.IsZero() && o.readMemory.Value() < leastReadMemory:
-		return fmt.Errorf("--read-memory is %s and has to be 16Mi or more", o.readMemory.String())
 	}
 	if err := o.sources.check(); err != nil {
 		return err

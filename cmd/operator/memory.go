@@ -3,11 +3,15 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"errors"
+	"fmt"
 	"math"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"strconv"
+
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // The garbage collector lets the heap grow by 100 percent of what is in use before it collects. From smallHeap octets
@@ -50,9 +54,21 @@ func gcPercent(live uint64) int {
 // leastReadMemory is what answers need at the least: less would refuse usual ones.
 const leastReadMemory = 16 << 20
 
+// setReadMemory takes the flag: a quantity such as 128Mi.
+func (o *options) setReadMemory(text string) error {
+	q, err := resource.ParseQuantity(text)
+	if err != nil {
+		return fmt.Errorf("%q is no quantity such as 128Mi: %w", text, err)
+	}
+	if o.readMemory = q.Value(); o.readMemory < leastReadMemory {
+		return errors.New("it has to be 16Mi or more")
+	}
+	return nil
+}
+
 // readBudget returns how much memory everything that is being read from servers may have together, in octets.
 func (o *options) readBudget(usual int64) int64 {
-	return cmp.Or(o.readMemory.Value(), max(usual, leastReadMemory))
+	return cmp.Or(o.readMemory, max(usual, leastReadMemory))
 }
 
 // assumedMemory is what the operator may have where nobody says, in octets.

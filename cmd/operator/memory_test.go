@@ -50,7 +50,7 @@ func TestHowMuchMemoryThereIs(t *testing.T) {
 		flag string
 		want int64 // 0: it is refused
 	}{
-		{"", leastReadMemory}, {"128Mi", 128 << 20}, {"1Mi", 0}, {"-1Gi", 0}, {"x", 0},
+		{"", leastReadMemory}, {"128Mi", 128 << 20}, {"1Mi", 0}, {"-1Gi", 0}, {"0", 0}, {"x", 0},
 	} {
 		var args []string
 		if c.flag != "" {
