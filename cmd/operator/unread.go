@@ -56,6 +56,7 @@ func (u *unread) tell(goType string, err error) {
 		u.mu.Lock()
 		delete(u.refused, goType)
 		u.mu.Unlock()
+		return
 	}
 	message, is := sources.CannotRead(goType, u.on, err)
 	if !is || !u.stays(goType) {

@@ -38,7 +38,7 @@ func (c CatchUp) Wait(ctx context.Context, kinds ...client.Object) error {
 				return ctx.Err()
 			}
 			c.Log.Warn("what the former leader has written cannot be read yet", "error", err)
-			if !pause(ctx, time.Second) {
+			if !Pause(ctx, time.Second) {
 				return ctx.Err()
 			}
 		}
@@ -92,14 +92,14 @@ func (c CatchUp) object(ctx context.Context, kind client.Object, want *metav1.Pa
 		} else if err != nil {
 			return fmt.Errorf("reading %s %s: %w", want.Kind, key, err)
 		}
-		if !pause(ctx, 10*time.Millisecond) {
+		if !Pause(ctx, 10*time.Millisecond) {
 			return ctx.Err()
 		}
 	}
 }
 
-// pause lets time pass, and reports whether ctx goes on.
-func pause(ctx context.Context, d time.Duration) bool {
+// Pause lets time pass, and reports whether ctx goes on.
+func Pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

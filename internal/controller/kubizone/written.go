@@ -106,20 +106,14 @@ func unlessFormer(kept []zone.Claim, published rr.Sets, changed map[dnsname.Name
 
 // changed returns the Records that were let in and have changed since an earlier run has said so, by their names then.
 func (k *Controller) changed(ctx context.Context) (map[dnsname.Name][]zone.Claim, error) {
-	var list v1alpha1.RecordList
-	if err := k.Client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil { // they are only read
-		return nil, fmt.Errorf("listing Records: %w", err)
-	}
 	out := map[dnsname.Name][]zone.Claim{}
-	for i := range list.Items {
-		r := &list.Items[i]
-		name, err := dnsname.Parse(r.Status.FQDN)
-		if err == nil && r.Status.ObservedGeneration != r.Generation &&
+	err := k.visitRecords(ctx, func(name dnsname.Name, r *v1alpha1.Record) {
+		if r.Status.ObservedGeneration != r.Generation &&
 			meta.IsStatusConditionTrue(r.Status.Conditions, controller.ConditionAccepted) {
 			out[name] = append(out[name], dialect.ConvertRecord(r))
 		}
-	}
-	return out, nil
+	})
+	return out, err
 }
 
 // addressesIn returns the addresses, or aliases, that sets have at a name, without what Records ask for there.
@@ -136,22 +130,33 @@ func addressesIn(sets rr.Sets, name dnsname.Name, records map[rr.Key][]string) (
 
 // recordsAt returns what Records ask for at some names, as far as an earlier run has found out where they are.
 func (k *Controller) recordsAt(ctx context.Context, names []dnsname.Name) (map[rr.Key][]string, error) {
-	var list v1alpha1.RecordList
-	if err := k.Client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil { // they are only read
-		return nil, fmt.Errorf("listing Records: %w", err)
-	}
 	looked := map[dnsname.Name]bool{}
 	for _, name := range names {
 		looked[name] = true
 	}
 	out := map[rr.Key][]string{}
-	for i := range list.Items {
-		r := &list.Items[i]
-		if name, err := dnsname.Parse(r.Status.FQDN); err == nil && looked[name] {
+	err := k.visitRecords(ctx, func(name dnsname.Name, r *v1alpha1.Record) {
+		if looked[name] {
 			claim := dialect.ConvertRecord(r)
 			key := rr.Key{Name: name, Type: claim.Type}
 			out[key] = append(out[key], claim.Data...)
 		}
+	})
+	return out, err
+}
+
+// visitRecords calls visit with each Record of which an earlier run has found out where it is, and with that name. They
+// are only to be read.
+func (k *Controller) visitRecords(ctx context.Context, visit func(dnsname.Name, *v1alpha1.Record)) error {
+	var list v1alpha1.RecordList
+	if err := k.Client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("listing Records: %w", err)
 	}
-	return out, nil
+	for i := range list.Items {
+		r := &list.Items[i]
+		if name, err := dnsname.Parse(r.Status.FQDN); err == nil {
+			visit(name, r)
+		}
+	}
+	return nil
 }

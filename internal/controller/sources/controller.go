@@ -101,12 +101,13 @@ func (s *Controller) Ready(ctx context.Context) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	written, err := s.written(ctx, s.lost())
+	wishes := s.wishes()
+	written, err := s.written(ctx, lostBy(wishes))
 	if err != nil {
 		s.Log.Error("what names without an address had cannot be read; nothing begins before it can", "error", err)
 		return false
 	}
-	s.begin(written)
+	s.begin(wishes, written)
 	if blind := s.unread(); len(blind) > 0 {
 		if s.state.kept, err = s.Zones.Kept(ctx, s.Core.Rehearse(), mayHave(blind)); err != nil {
 			s.Log.Error("what was published cannot be read; nothing begins before it can", "error", err)
@@ -131,14 +132,20 @@ func (s *Controller) unread() (names []string) {
 	return slices.Compact(names)
 }
 
-// lost returns the names for which objects have no address, as they write them. mu is held.
-func (s *Controller) lost() map[dnsname.Name]string {
-	lost := map[dnsname.Name]string{}
+// wishes are what all objects that are known ask for. mu is held.
+func (s *Controller) wishes() (all []*dialect.Wish) {
 	for _, id := range s.state.inventory.All() {
-		w, is := s.wish(id)
-		if !is {
-			continue
+		if w, is := s.wish(id); is {
+			all = append(all, w)
 		}
+	}
+	return all
+}
+
+// lostBy returns the names for which objects have no address, as they write them.
+func lostBy(wishes []*dialect.Wish) map[dnsname.Name]string {
+	lost := map[dnsname.Name]string{}
+	for _, w := range wishes {
 		for _, host := range w.Lost() {
 			if name, err := dnsname.Parse(host + "."); err == nil {
 				lost[name] = host
@@ -164,28 +171,23 @@ func (s *Controller) written(ctx context.Context, lost map[dnsname.Name]string) 
 	return written, nil
 }
 
-// begin makes the claims of all objects that are known, and returns what each set has by them. Names that have lost
-// their addresses get what was written. mu is held.
-func (s *Controller) begin(written map[string][]rr.Set) map[rr.Key][]string {
-	var wishes []*dialect.Wish
-	for _, id := range s.state.inventory.All() {
-		if w, is := s.wish(id); is {
-			wishes = append(wishes, w)
-		}
-	}
+// begin makes the claims of wishes, and returns them. Names that have lost their addresses get what was written. mu is
+// held.
+func (s *Controller) begin(wishes []*dialect.Wish, written map[string][]rr.Set) (claims []zone.Claim) {
 	dialect.RestoreAll(wishes, written)
-	has := map[rr.Key][]string{}
 	for _, w := range wishes {
-		for _, c := range s.take(w) {
-			key := rr.Key{Name: c.Where.Name, Type: c.Type}
-			has[key] = append(has[key], c.Data...)
-		}
+		claims = append(claims, s.take(w)...)
 	}
-	return has
+	return claims
 }
 
-// release lets go of what is kept and has been explained: all of it, when everything is read. mu is held.
-func (s *Controller) release(has map[rr.Key][]string) {
+// release lets go of what is kept and claims explain: of all of it, when everything is read. mu is held.
+func (s *Controller) release(claims []zone.Claim) {
+	has := map[rr.Key][]string{}
+	for _, c := range claims {
+		key := rr.Key{Name: c.Where.Name, Type: c.Type}
+		has[key] = append(has[key], c.Data...)
+	}
 	may, kept := mayHave(s.unread()), s.state.kept
 	s.state.kept = nil
 	for _, claim := range kept {
@@ -307,7 +309,7 @@ func Warm(ctx context.Context, c Config) {
 					return
 				}
 				c.Unread(fmt.Sprintf("%T", o), err)
-				if !pause(ctx, wait) {
+				if !controller.Pause(ctx, wait) {
 					return
 				}
 			}

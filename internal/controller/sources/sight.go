@@ -80,7 +80,7 @@ func (s *Controller) keepInSight(ctx context.Context, k *sight) {
 		} else {
 			s.Log.Warn("objects that ask for names cannot be read yet", "kind", k.goType, "error", err)
 		}
-		if !pause(ctx, wait) {
+		if !controller.Pause(ctx, wait) {
 			return
 		}
 	}
@@ -203,7 +203,7 @@ func (s *Controller) saw(ctx context.Context, k *sight) {
 	s.Unread(k.goType, nil)
 	s.mu.Lock()
 	s.leave(k, k.absent)
-	late, lost := s.state.ready && !k.read, s.lost()
+	late, lost := s.state.ready && !k.read, lostBy(s.wishes())
 	k.read, k.again = k.read || !late, false
 	s.mu.Unlock()
 	for late {
@@ -211,13 +211,13 @@ func (s *Controller) saw(ctx context.Context, k *sight) {
 		if err == nil {
 			s.mu.Lock()
 			k.read = true
-			s.release(s.begin(written))
+			s.release(s.begin(s.wishes(), written))
 			s.mu.Unlock()
 			s.Log.Info("objects that ask for names are read", "kind", k.goType)
 			return
 		}
 		s.Log.Warn("what names without an address had cannot be read yet", "error", err)
-		if !pause(ctx, firstPause) {
+		if !controller.Pause(ctx, firstPause) {
 			return
 		}
 	}
@@ -241,7 +241,7 @@ func (s *Controller) believe(ctx context.Context, k *sight, definition types.UID
 			return true
 		}
 		s.Log.Warn("whether objects are gone, or their definition, cannot be told yet", "kind", k.goType, "error", err)
-		if !pause(ctx, firstPause) {
+		if !controller.Pause(ctx, firstPause) {
 			return true
 		}
 	}
@@ -261,15 +261,5 @@ func (s *Controller) leave(k *sight, absent map[types.NamespacedName]absence) {
 		}
 		k.have[key] = o.Object
 		s.look(s.state.inventory.Put(o.Object))
-	}
-}
-
-// pause lets time pass, and reports whether ctx goes on.
-func pause(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
