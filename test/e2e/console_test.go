@@ -34,11 +34,7 @@ func TestC1TheConsoleInAPodShowsEachWhatTheyMaySee(t *testing.T) {
 	tokens := map[string]string{}
 	for _, ns := range []string{ours, theirs} {
 		s.apply("%s", strings.ReplaceAll(tenant, "NAMESPACE", ns))
-		out, err := s.cluster.RunKubectl(s.ctx, "create", "token", "person", "-n", ns)
-		if err != nil {
-			t.Fatal(err)
-		}
-		tokens[ns] = strings.TrimSpace(out)
+		tokens[ns] = s.token(ns, "person")
 	}
 	if _, err := s.cluster.RunKubectl(s.ctx, "rollout", "status", "-n", testoperator.Namespace,
 		"deployment/zonefold-console", "--timeout=3m"); err != nil {

@@ -14,6 +14,17 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
+// tellsInto has an engine note which sets it is told of that somebody else has written.
+func tellsInto(told *[]string) func(*engine.Config) {
+	return func(config *engine.Config) {
+		config.OnDrift = func(x engine.Drift) {
+			for _, k := range x.Sets {
+				*told = append(*told, k.String())
+			}
+		}
+	}
+}
+
 func TestWhatSomebodyElseWritesIsTold(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -50,13 +61,7 @@ func TestWhatSomebodyElseWritesIsTold(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m, s := serverWith(bindLike, zoneName)
 				var told []string
-				b := newBench(t, func(config *engine.Config) {
-					config.OnDrift = func(x engine.Drift) {
-						for _, k := range x.Sets {
-							told = append(told, k.String())
-						}
-					}
-				})
+				b := newBench(t, tellsInto(&told))
 				f := b.feed(zoneName)
 				f.Publish(version(1), nil)
 				b.engine.Attach(target("0", zoneName), engine.Attachment{Name: "0", Feed: f, Backend: s, Keep: c.keep})
@@ -95,13 +100,7 @@ func TestWhatSomebodyElseWritesBeforeAChangeIsReadBackIsTold(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m, s := serverWith(bindLike, zoneName)
 				var told []string
-				b := newBench(t, func(config *engine.Config) {
-					config.OnDrift = func(x engine.Drift) {
-						for _, k := range x.Sets {
-							told = append(told, k.String())
-						}
-					}
-				})
+				b := newBench(t, tellsInto(&told))
 				f := b.feed(zoneName)
 				f.Publish(version(1), nil)
 				d := &deaf{Backend: s}
