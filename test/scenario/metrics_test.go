@@ -71,8 +71,8 @@ func TestMetricsMove(t *testing.T) {
 	s.work()
 	s.judgements()
 	s.failures()
-	s.throttled()
 	s.withoutCeiling()
+	s.throttled()
 	s.held()
 	s.leavesBehind()
 	s.answering(own)
@@ -252,12 +252,16 @@ func (s *scene) throttled() {
 // withoutCeiling plays a cluster that does not let the operator store a ceiling.
 func (s *scene) withoutCeiling() {
 	s.t.Helper()
-	s.lacks = "is forbidden"
 	s.moves("a ceiling cannot be stored", func() {
-		s.kubectl("delete", "clusterrolebinding", testoperator.ServiceAccount)
+		s.bind.Kill()
 		s.apply(`zone a/new: {domainName: big.example.net., backendRefs: [{name: ~b}], delegations: ` + anything + `}`)
+		s.cond("zone a/new", "Served", "False Unavailable") // where it goes is written down by then
+		s.revoke()
+		if err := s.bind.Start(s.ctx); err != nil {
+			s.t.Fatal(err)
+		}
 	}, `backend_errors_total{backend="ceiling",class="unavailable"}`)
-	s.kubectl("apply", "-f", manifest, "-l", ours)
+	s.grant()
 	s.ready("zone a/new")
 }
 

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
+
 	"github.com/zonefold/zonefold/internal/testcluster"
 	"github.com/zonefold/zonefold/internal/testoperator"
 )
@@ -61,6 +63,57 @@ func (s *scene) letReadSecrets(namespace string) {
 		"--resource=secrets")
 	s.kubectl("create", "rolebinding", testoperator.ServiceAccount, "-n", namespace,
 		"--role="+testoperator.ServiceAccount, "--serviceaccount="+testoperator.Namespace+":"+testoperator.ServiceAccount)
+}
+
+// revoke takes the operator's rights, and waits until the API server knows.
+func (s *scene) revoke() {
+	s.t.Helper()
+	s.lacks = "is forbidden"
+	s.kubectl("delete", "clusterrolebinding", testoperator.ServiceAccount)
+	s.eventually("the operator's rights", func() string {
+		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			User: "system:serviceaccount:" + testoperator.Namespace + ":" + testoperator.ServiceAccount,
+			ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Verb: "patch", Group: "kubi.zone", Resource: "zones", Subresource: "status",
+			},
+		}}
+		if err := s.client.Create(s.ctx, review); err != nil {
+			return err.Error()
+		}
+		if review.Status.Allowed {
+			return "it may write the status of Zones: " + review.Status.Reason
+		}
+		return ""
+	})
+}
+
+// grant gives the operator back what revoke has taken.
+func (s *scene) grant() {
+	s.t.Helper()
+	s.kubectl("apply", "-f", manifest, "-l", ours)
+}
+
+// TestAZoneIsServedOnceItCanBeWrittenDown has what writes where a Zone goes and what writes its conditions both wait
+// for the API server, and go on together.
+func TestAZoneIsServedOnceItCanBeWrittenDown(t *testing.T) {
+	s := newStage(t)
+	s.bind = s.startBIND("example.org.", "example.net.")
+	s.start()
+	s.backend("b", "", s.bind)
+	s.apply(www("b"))
+	s.ready("zone a/org", "record a/www", "backend b")
+	s.revoke()
+	s.apply(`zone a/net: {domainName: example.net., backendRefs: [{name: ~b}], delegations: ` + anything + `}`)
+	s.eventually("both writers", func() string {
+		// The first one has failed seven times after 3.2 s, the second one begins after 2 s.
+		failed := "writing the status of Zone " + s.reference("zone a/net").namespace + "/net"
+		if n := strings.Count(s.log.String(), failed); n < 9 {
+			return fmt.Sprintf("they have failed %d times", n)
+		}
+		return ""
+	})
+	s.grant()
+	s.ready("zone a/net")
 }
 
 func TestTheInstallationIsAdmitted(t *testing.T) {

@@ -136,6 +136,7 @@ type delivery struct {
 	frozen   *frozen       // nil: it follows the World
 	allowed  []string      // Places that its grants allow
 	feeds    map[dnsname.Name]*zoneFeed
+	intended []Delivered         // what Hold is asked to store, until it is attached
 	problem  string              // what keeps it from being withdrawn
 	lacks    *controller.Outcome // the Backends that it is meant for and not delivered to
 	unhosted []string            // those of them whose service does not have the zone

@@ -45,6 +45,30 @@ func TestAZoneThatIsOffAndOnAgainBetweenTwoLooksIsDeliveredAsItIs(t *testing.T) 
 	})
 }
 
+func TestAStatusKeepsWhatIsBeingStored(t *testing.T) {
+	play(t, func(s *stage) {
+		s.server("one", "example.org.", backendtest.Profile{})
+		s.server("two", "example.org.", backendtest.Profile{})
+		s.place("one", nil)
+		s.place("two", nil)
+		s.zone("org", "example.org.", "none")
+		start := s.store.stop("hold")
+		s.zone("org", "example.org.", "one")
+		s.placesAre("org", "one Pending")
+		start()
+		s.settle()
+		s.placesAre("org", "one")
+
+		start = s.store.stop("hold")
+		s.zone("org", "example.org.", "one", "two")
+		s.placesAre("org", "one", "two Pending")
+		s.zone("org", "example.org.", "one")
+		start()
+		s.settle()
+		s.placesAre("org", "one")
+	})
+}
+
 // named gives a Zone another name.
 func (s *stage) named(name, fqdn string) {
 	s.t.Helper()

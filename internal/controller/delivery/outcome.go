@@ -97,6 +97,7 @@ func lingering(l *zoneFeed) []rr.Key {
 	return out
 }
 
+// placesOf tells also of what is about to be attached: a status that leaves it out undoes what Hold has stored.
 func (d *Deliveries) placesOf(z *delivery) []PlaceOutcome {
 	var out []PlaceOutcome
 	for name, l := range z.feeds {
@@ -112,6 +113,11 @@ func (d *Deliveries) placesOf(z *delivery) []PlaceOutcome {
 		}
 		for _, place := range l.owed {
 			out = append(out, d.owes(z, l, place))
+		}
+	}
+	for _, where := range z.intended {
+		if !slices.ContainsFunc(out, func(p PlaceOutcome) bool { return p.Delivered == where }) {
+			out = append(out, PlaceOutcome{Delivered: where, Reason: controller.ReasonPending})
 		}
 	}
 	slices.SortFunc(out, func(a, b PlaceOutcome) int {

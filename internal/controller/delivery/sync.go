@@ -62,20 +62,22 @@ func (d *Deliveries) syncZone(ctx context.Context, id zone.ID) error {
 	}
 	wanted := d.wanted(z, stored)
 	hold := d.holds(z, wanted)
-	if missing(hold, stored.Delivered) {
-		z.looked = true
+	if z.intended = nil; missing(hold, stored.Delivered) {
+		held := union(hold, stored.Delivered)
+		z.looked, z.intended = true, held
 		d.mu.Unlock()
-		if err := d.store.Hold(ctx, id, union(hold, stored.Delivered)); err != nil {
+		if err := d.store.Hold(ctx, id, held); err != nil {
 			return err
 		}
 		d.mu.Lock()
-		if d.movedSince(z, stored, wanted, union(hold, stored.Delivered)) {
+		if d.movedSince(z, stored, wanted, held) {
 			d.mu.Unlock()
 			return &controller.Later{}
 		}
 	}
 	was := z.standing()
 	claims := d.deliver(z, wanted, stored)
+	z.intended = nil
 	if err := d.leave(ctx, z, stored); err != nil {
 		d.mu.Unlock()
 		return err
