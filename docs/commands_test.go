@@ -30,6 +30,7 @@ func executions() []execution {
 		{page: "docs/alerts.md", begins: "kubectl get records -A | grep", not: "it prints whatever is wrong"},
 		{page: "docs/alerts.md", begins: "kubectl get zones -A -o wide", not: "they print whatever is held"},
 		{page: "docs/alerts.md", begins: "kubectl get backends -o jsonpath", not: "it prints whatever is left behind"},
+		{page: "docs/alerts.md", begins: "kubectl get events", not: "it prints whatever cannot be read"},
 		{page: "docs/backends.md", begins: "$ zonefold release example-org", test: "test/scenario TestLeftBehind"},
 		{page: "docs/backends.md", begins: "$ kubectl get backend bind", test: "test/scenario TestLeftBehind"},
 		{page: "docs/bindcar.md", begins: "bindcar run", not: "it needs a BIND beside it; the Pods of test/e2e run both"},

@@ -38,6 +38,7 @@ import (
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/bind9"
 	"github.com/zonefold/zonefold/internal/budget"
+	"github.com/zonefold/zonefold/internal/controller"
 	gardenerdialect "github.com/zonefold/zonefold/internal/controller/gardener"
 	bindydialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/tracing"
@@ -250,6 +251,9 @@ func operate(ctx context.Context, config *rest.Config, o options, from process) 
 		return err
 	}
 	blind := newUnread(o, time.Now)
+	if err := from.registry.Register(controller.NewUnreadKinds(blind.kinds)); err != nil {
+		return fmt.Errorf("setting up metrics: %w", err)
+	}
 	manager, term, err := newManager(config, ctrl.Options{Scheme: scheme, Logger: logr.FromSlogHandler(from.log.Handler()),
 		NewCache: endsWith(ctx)}, at, o, blind)
 	if err != nil {

@@ -37,6 +37,9 @@ type unread struct {
 // refusal is the time in which objects of a kind were refused without a pause.
 type refusal struct{ since, last time.Time }
 
+// lasts says whether objects have been refused for long enough to be told of.
+func (r refusal) lasts() bool { return r.last.Sub(r.since) >= refusedFor }
+
 func newUnread(o options, now func() time.Time) *unread {
 	lease := &coordinationv1.Lease{}
 	lease.Namespace, lease.Name = o.namespace, zonefold.LeaderLease
@@ -76,5 +79,18 @@ func (u *unread) stays(goType string) bool {
 	}
 	is.last = now
 	u.refused[goType] = is
-	return now.Sub(is.since) >= refusedFor
+	return is.lasts()
+}
+
+// kinds counts the kinds that have been told of, and were refused again since.
+func (u *unread) kinds() float64 {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	var n float64
+	for _, is := range u.refused {
+		if is.lasts() && u.now().Sub(is.last) <= refusedAnew {
+			n++
+		}
+	}
+	return n
 }

@@ -24,12 +24,15 @@ func TestWhatStaysRefusedIsTold(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		when []refused
 		told []string
+		last float64 // how many are counted at the last of these times
 	}{
-		"a moment":                     {[]refused{at(0), at(4)}, nil},
-		"a right that is gone":         {[]refused{at(0), at(2), at(5)}, []string{"Service"}},
-		"two moments":                  {[]refused{at(0), at(600), at(604)}, nil},
-		"two moments, read in between": {[]refused{at(0), {1, services, true}, at(6)}, nil},
-		"two kinds, one of a moment":   {[]refused{{0, "*v1.Ingress", false}, at(0), at(6)}, []string{"Service"}},
+		"a moment":                     {[]refused{at(0), at(4)}, nil, 0},
+		"a right that is gone":         {[]refused{at(0), at(2), at(5)}, []string{"Service"}, 1},
+		"two moments":                  {[]refused{at(0), at(600), at(604)}, nil, 0},
+		"two moments, read in between": {[]refused{at(0), {1, services, true}, at(6)}, nil, 0},
+		"two kinds, one of a moment":   {[]refused{{0, "*v1.Ingress", false}, at(0), at(6)}, []string{"Service"}, 1},
+		"a right that came back":       {[]refused{at(0), at(6), {7, services, true}}, []string{"Service"}, 0},
+		"a reader that has ended":      {[]refused{at(0), at(6), {200, "*v1.Ingress", false}}, []string{"Service"}, 0},
 	} {
 		now := time.Unix(1e9, 0)
 		var o options
@@ -45,6 +48,9 @@ func TestWhatStaysRefusedIsTold(t *testing.T) {
 				continue
 			}
 			u.tell(one.goType, apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no")))
+		}
+		if n := u.kinds(); n != c.last {
+			t.Errorf("%s: %v kinds are counted, not %v", sentence, n, c.last)
 		}
 		close(recorder.Events)
 		var told []string

@@ -73,6 +73,12 @@ func (m *Metrics) Register(r prometheus.Registerer) error {
 	return nil
 }
 
+// NewUnreadKinds is the metric of the kinds that sources need and that cannot be read.
+func NewUnreadKinds(count func() float64) prometheus.GaugeFunc {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "zonefold", Name: "unread_kinds",
+		Help: "Kinds of objects that sources need and that cannot be read."}, count)
+}
+
 // Confirmed counts a change of a zone that every Backend has confirmed.
 func (m *Metrics) Confirmed(took time.Duration) { m.served.Observe(took.Seconds()) }
 
