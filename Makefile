@@ -40,7 +40,7 @@ test: ## everything that must pass: what it needs, build, lint, verify, all test
 	go -C charts test -count=1 ./... # the cache does not look at files outside of a module
 	go test -race -timeout 20m ./internal/backend/engine # where goroutines meet; it is not tested without -race before
 
-acceptance: ## the code of Gardener, of external-dns and of clients of RFC 2136 judges ours; compiles them, some minutes the first time; as root; not part of test
+acceptance: ## the code of Gardener, of external-dns, of clients of RFC 2136 and of oauth2-proxy judges ours; compiles them, some minutes the first time; as root; not part of test
 	go run ./hack/prerequisites -acceptance
 	go run ./hack/cluster build
 	go -C test/acceptance/gardener vet ./...
@@ -50,6 +50,8 @@ acceptance: ## the code of Gardener, of external-dns and of clients of RFC 2136 
 	GOTOOLCHAIN=auto go -C test/acceptance/externaldns test -count=1 -timeout 30m ./...
 	go -C test/acceptance/updates vet ./...
 	go -C test/acceptance/updates test -count=1 ./...
+	go vet -tags acceptance ./test/console
+	go test -tags acceptance -count=1 -run TestBehindOAuth2Proxy ./test/console
 
 lint: ## go vet, golangci-lint with .golangci.yml, and actionlint for .github/workflows
 	@echo "linting (compiles the pinned golangci-lint the first time, about two minutes)"

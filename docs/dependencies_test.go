@@ -18,7 +18,7 @@ func TestDependenciesAreListed(t *testing.T) {
 		"go.mod", "tools/go.mod", "tools/site/go.mod", "tools/release/go.mod", "charts/go.mod", "hack/cluster/k8s/go.mod",
 		"hack/cluster/etcd/go.mod", "hack/bench/coredns/go.mod",
 		"test/acceptance/gardener/go.mod", "test/acceptance/externaldns/go.mod", "test/acceptance/updates/go.mod",
-		"test/acceptance/externaldns/program/go.mod",
+		"test/acceptance/externaldns/program/go.mod", "test/acceptance/oauth2proxy/go.mod",
 	} {
 		text := read(t, file)
 		packages := tools(text)

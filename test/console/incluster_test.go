@@ -32,8 +32,9 @@ import (
 type shared struct {
 	*site
 
-	base   string
-	client *http.Client
+	base        string
+	certificate string // the file
+	client      *http.Client
 }
 
 // installConsole has the API server take what the chart has for the console, and returns its flags and a kubeconfig
@@ -67,7 +68,7 @@ func (s *site) openShared(kubeconfig string, flags ...string) *shared {
 		transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}
 		s.t.Cleanup(transport.CloseIdleConnections)
 		h.client.Transport = transport
-		flags = append(flags, "--tls-cert-dir="+dir)
+		flags, h.certificate = append(flags, "--tls-cert-dir="+dir), filepath.Join(dir, "tls.crt")
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
 	read, write := io.Pipe()

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -23,6 +24,7 @@ import (
 type issuer struct {
 	key    *ecdsa.PrivateKey
 	server *httptest.Server
+	signIn atomic.Pointer[http.HandlerFunc] // answers at /authorize and /token; nil: nobody asks there
 }
 
 // login is the issuer of all tests.
@@ -42,8 +44,9 @@ func (i *issuer) start() (flags []string, end func(), err error) {
 		switch r.URL.Path {
 		case "/.well-known/openid-configuration": // OpenID Connect Discovery 1.0 §3
 			answer = map[string]any{"issuer": i.server.URL, "jwks_uri": i.server.URL + "/keys",
-				"authorization_endpoint": i.server.URL + "/authorize", "response_types_supported": []string{"id_token"},
-				"subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{"ES256"}}
+				"authorization_endpoint": i.server.URL + "/authorize", "token_endpoint": i.server.URL + "/token",
+				"response_types_supported": []string{"code", "id_token"},
+				"subject_types_supported":  []string{"public"}, "id_token_signing_alg_values_supported": []string{"ES256"}}
 		case "/keys": // RFC 7517 §5, RFC 7518 §6.2.1
 			point, err := i.key.PublicKey.Bytes()
 			if err != nil {
@@ -53,6 +56,11 @@ func (i *issuer) start() (flags []string, end func(), err error) {
 			answer = map[string]any{"keys": []any{map[string]string{"kty": "EC", "crv": "P-256", "alg": "ES256", "use": "sig",
 				"x": base64.RawURLEncoding.EncodeToString(point[1:33]),
 				"y": base64.RawURLEncoding.EncodeToString(point[33:])}}}
+		default:
+			if signIn := i.signIn.Load(); signIn != nil {
+				(*signIn)(w, r)
+				return
+			}
 		}
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(answer)
