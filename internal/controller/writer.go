@@ -25,6 +25,9 @@ type Writer struct {
 	Log     *slog.Logger
 
 	queue workqueue.TypedRateLimitingInterface[zone.ID]
+
+	mu     sync.Mutex
+	failed map[zone.ID]bool // objects whose last write has failed, other than by a conflict
 }
 
 // trickle is how many objects a second a busy Writer writes: few, because every write
@@ -41,7 +44,7 @@ func NewWriter(workers int, log *slog.Logger, write func(context.Context, zone.I
 	config := workqueue.TypedQueueConfig[zone.ID]{Queue: newFair()}
 	delaying := workqueue.TypedDelayingQueueConfig[zone.ID]{Queue: workqueue.NewTypedWithConfig(config)}
 	return &Writer{
-		Write: write, Workers: workers, Log: log,
+		Write: write, Workers: workers, Log: log, failed: map[zone.ID]bool{},
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[zone.ID]{
 			DelayingQueue: workqueue.NewTypedDelayingQueueWithConfig(delaying),
 		}),
@@ -87,26 +90,47 @@ func (w *Writer) next(ctx context.Context, slow *rate.Limiter) bool {
 		return true
 	}
 	err := w.Write(ctx, id)
+	w.settle(id, err, ctx.Err() != nil)
+	return true
+}
+
+// settle has an object be written again if its write asks for that; over: nobody writes any more.
+func (w *Writer) settle(id zone.ID, err error, over bool) {
 	var later *Later
 	var behind *objects.Behind
 	switch {
 	case err == nil:
+		w.fails(id, false)
 		w.queue.Forget(id)
 	case errors.As(err, &later):
 		w.queue.AddAfter(id, later.After)
 	case errors.As(err, &behind):
 		behind.Then(func() { w.queue.Add(id) })
-	case ctx.Err() != nil:
+	case over:
 	case errors.Is(err, objects.ErrNotLeading):
 		w.queue.AddAfter(id, time.Second) // it may be the leader all the same
 	default:
-		// A conflict means that a newer object is on its way: nothing to tell.
+		// A conflict means that a newer object is on its way: nothing to tell. It also means that the API server is there:
+		// what follows an outage does not wait for as long as that was.
 		if !apierrors.IsConflict(err) {
 			w.Log.Warn("writing failed and is tried again", "object", id.String(), "error", err)
+			w.fails(id, true)
+		} else if w.fails(id, false) {
+			w.queue.Forget(id)
 		}
 		w.queue.AddRateLimited(id)
 	}
-	return true
+}
+
+// fails notes whether the last write of an object has failed, and returns whether the one before had.
+func (w *Writer) fails(id zone.ID, now bool) (before bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before = w.failed[id]
+	if delete(w.failed, id); now {
+		w.failed[id] = true
+	}
+	return before
 }
 
 // hold returns when it is this worker's turn in the trickle, or the burst is over. No
