@@ -113,6 +113,7 @@ var troubles = map[string][]string{
 	"kubizone": {
 		"late zones 60s", "late zones 10m", "late records 60s", "late backends 60s", "late zoneslices 60s",
 		"failing 409 before 30s", "failing 409 after 30s", "failing timeout after 5s", "gone 3m",
+		"failing 403 before status 30s",
 	},
 	"homelab": {
 		"late dnsrecords 1s", "late dnsrecords 60s", "late dnsclasses 60s", "late secrets 60s", "failing 409 before 30s",

@@ -21,7 +21,7 @@ func TestALifeWithAnAPIServerInTrouble(t *testing.T) {
 	for _, trouble := range []string{
 		"late zones 1s", "late zones 60s", "late zones 10m", "late records 60s", "late zoneslices 60s", "late backends 60s",
 		"failing 409 after 30s", "failing 409 before 30s", "failing 429 before 30s", "failing 500 after 30s",
-		"failing timeout after 5s",
+		"failing timeout after 5s", "failing 403 before status 30s",
 		"gone 5s", "gone 3m",
 	} {
 		t.Run(trouble, func(t *testing.T) {

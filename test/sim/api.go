@@ -201,16 +201,13 @@ func (a *API) read(r *http.Request, path []string) (request, error) {
 	case len(path) > 3 && path[0] == "apis":
 		version, path = schema.GroupVersion{Group: path[1], Version: path[2]}, path[3:]
 	default:
-		return q, apierrors.NewGenericServerResponse(http.StatusNotFound, r.Method, schema.GroupResource{}, "",
-			"the server could not find the requested resource", 0, true)
+		return q, errNoKind(r.Method, schema.GroupResource{}, "")
 	}
 	if path[0] == "namespaces" && len(path) > 2 && path[2] != "status" {
 		q.namespace, path = path[1], path[2:]
 	}
 	if q.kind = a.kinds.find(version.Group, version.Version, path[0]); q.kind == nil {
-		return q, apierrors.NewGenericServerResponse(http.StatusNotFound, r.Method,
-			schema.GroupResource{Group: version.Group, Resource: path[0]}, "",
-			"the server could not find the requested resource", 0, true)
+		return q, errNoKind(r.Method, schema.GroupResource{Group: version.Group, Resource: path[0]}, "")
 	}
 	if len(path) > 1 {
 		q.name = path[1]
@@ -220,11 +217,16 @@ func (a *API) read(r *http.Request, path []string) (request, error) {
 	}
 	if q.subresource != "" && (q.subresource != "status" || !q.kind.hasStatus) &&
 		(q.subresource != "token" || q.kind.plural != "serviceaccounts") {
-		return q, apierrors.NewGenericServerResponse(http.StatusNotFound, r.Method, q.kind.resource(), q.name,
-			"the server could not find the requested resource", 0, true)
+		return q, errNoKind(r.Method, q.kind.resource(), q.name)
 	}
 	q.verb = verb(r.Method, q)
 	return q, nil
+}
+
+// errNoKind is the answer where nothing of that kind is served.
+func errNoKind(method string, of schema.GroupResource, name string) error {
+	return apierrors.NewGenericServerResponse(http.StatusNotFound, method, of, name,
+		"the server could not find the requested resource", 0, true)
 }
 
 func verb(method string, q request) string {

@@ -66,7 +66,10 @@ const (
 //	                                          has x not
 //	never Zone a/org                          the status of an object never has a line in it from now on; "not x": always
 //	late zones 60s, failing 409 after 30s,    what is wrong with the API server from then on: see troubles
-//	gone 30s
+//	gone 30s, unread dnsendpoints 5m
+//	settled                                   servers have what objects ask for by now, and statuses say so
+//	undefine dnsendpoints                     somebody deletes the definition of a kind, and with it all objects
+//	define dnsendpoints                       somebody applies it again
 //	backup                                    the API server's objects are kept
 //	restore                                   it has the backup again, and its revisions fall; operators are started
 //	                                          anew, as they have to be
@@ -265,6 +268,11 @@ func (w *World) step(ctx context.Context, words []string, data []byte) error {
 		return w.api.begin(words)
 	case w.nodes.takes(words):
 		return w.nodes.step(words)
+	case words[0] == "settled":
+		w.settled()
+		return nil
+	case len(words) == 2 && strings.HasSuffix(words[0], "define"):
+		return w.define(words[1], words[0] == "define")
 	case words[0] == "backup":
 		w.api.store.backUp()
 		return nil

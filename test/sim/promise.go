@@ -39,6 +39,21 @@ func (w *World) promises() {
 	w.hooked(objects)
 }
 
+// settled looks whether servers have what objects ask for by now, and whether statuses say so; not while operators are
+// busy with a fault.
+func (w *World) settled() {
+	w.mu.Lock()
+	busy := w.api.store.now().Before(w.hurt.Add(calmAfter))
+	w.mu.Unlock()
+	if busy {
+		return
+	}
+	w.api.store.mu.Lock()
+	objects := maps.Clone(w.api.store.objects)
+	w.api.store.mu.Unlock()
+	w.eyes.foretold(objects)
+}
+
 // delivered is a zone at a server.
 type delivered struct{ at, zone string }
 

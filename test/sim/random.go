@@ -78,6 +78,9 @@ func RandomLife(r *rand.Rand, steps int, dialect string) Life {
 			p.mend()
 		}
 	})
+	if z, is := plots[0].(*zoneLife); is && troubled && len(plots) == 1 && a.IntN(2) == 0 {
+		z.throttled()
+	}
 	if a.IntN(3) == 0 {
 		for _, p := range plots {
 			p.deleteAll()
@@ -197,7 +200,13 @@ func (a *author) trouble() {
 	kinds := []string{"zones", "records", "backends", "dnsrecords", "dnsclasses", "secrets", "zoneslices", "namespaces",
 		"dnszones", "bind9instances", "pods", "deployments"}
 	kinds = append(kinds, a.watched...)
-	switch a.IntN(6) {
+	many := 6
+	if len(a.watched) > 0 {
+		many = 7
+	}
+	switch a.IntN(many) {
+	case 6:
+		a.step("unread "+a.choose(a.watched)+" "+a.choose([]string{"10s", "5m"}), "")
 	case 3:
 		a.step("expire "+a.choose(kinds), "")
 	case 4:
@@ -210,8 +219,12 @@ func (a *author) trouble() {
 		a.late = a.choose(kinds)
 		a.step("late "+a.late+" "+a.choose([]string{"1s", "60s", "10m"}), "")
 	case 1:
-		a.step("failing "+a.choose([]string{"409", "429", "500", "timeout"})+" "+a.choose([]string{"before", "after"})+" "+
-			a.choose([]string{"1s", "30s"}), "")
+		of := ""
+		if a.IntN(2) == 0 {
+			of = a.choose([]string{"status", a.choose(kinds), a.choose(kinds) + "/status"}) + " "
+		}
+		a.step("failing "+a.choose(failures)+" "+a.choose([]string{"before", "after"})+" "+of+a.choose([]string{"1s", "30s"}),
+			"")
 	case 2:
 		a.step("gone "+a.choose([]string{"5s", "3m"}), "")
 	}

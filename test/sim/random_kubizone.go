@@ -273,6 +273,22 @@ func (a *zoneLife) update() {
 	a.step("update "+zone+" "+key(0), change)
 }
 
+// throttled has the API server not take some writes for a while when a Zone and a Record come. Whoever writes waits for
+// twice as long after each failure: in the end at most for as long as the trouble lasted, and then all is done.
+func (a *zoneLife) throttled() {
+	a.step("wait "+calmAfter.String(), "")
+	lasts := a.choose([]string{"5s", "20s", "60s"})
+	of := a.choose([]string{"status", "zones", "zones/status", "records/status", "zoneslices"})
+	a.step("failing "+a.choose(failures)+" "+a.choose([]string{"before", "after"})+" "+of+" "+lasts, "")
+	a.newZone(a.IntN(len(domains)))
+	a.step("wait "+a.choose([]string{"0s", "10ms", "1s"}), "")
+	a.newRecord()
+	a.step("wait "+lasts, "")
+	a.step("wait "+lasts, "")
+	a.step("wait 15s", "")
+	a.step("settled", "")
+}
+
 func (a *zoneLife) deleteAll() {
 	a.records, a.apexes = append(a.records, a.apexes...), nil
 	for len(a.records) > 0 || len(a.zones) > 0 {

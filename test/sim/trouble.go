@@ -17,12 +17,15 @@ import (
 type trouble struct {
 	late    map[string]time.Duration // of watches, by plural
 	broken  map[string]time.Time     // until then watches end after one event
-	failing string                   // how writes are answered: "409", "429", "500" or "timeout"
+	failing string                   // how writes are answered: one of failures
+	of      string                   // which writes those are: "zones", "zones/status", "status"; "": all
 	stored  bool                     // after they were stored
 	until   time.Time                // of failing
 	back    time.Time                // until then it is gone
 	begun   bool                     // it has been gone, or has failed
 	away    chan struct{}            // closed, and made anew, when it goes
+	unread  map[string]time.Time     // until then kinds cannot be read, by plural
+	lacking map[string]bool          // kinds that are not defined
 }
 
 // troubles are the steps that begin one:
@@ -30,14 +33,23 @@ type trouble struct {
 //	late zones 60s            who watches Zones is told a minute late from now on; 0s: at once again
 //	failing 409 after 30s     for so long it stores what is written, and answers 409, 429, 500 or, with "timeout", 504
 //	failing 409 before 30s    it stores nothing
+//	failing 403 before zones/status 30s    so it is with some writes: of a resource, of its status, or of any "status"
 //	gone 30s                  for so long there is none
 //	broken zones 30s          for so long who begins to watch Zones is told of one, and no more
 //	expire zones              who watches Zones is told (410) that what has happened is forgotten
 //	absent 30s                operators crash, and for so long there is none
-var troubles = map[string]int{"late": 3, "failing": 4, "gone": 2, "broken": 3, "expire": 2, "absent": 2}
+//	unread dnsendpoints 5m    for so long operators may not read DNSEndpoints (403), nor watch them any more
+var troubles = map[string][]int{
+	"late": {3}, "failing": {4, 5}, "gone": {2}, "broken": {3}, "expire": {2}, "absent": {2}, "unread": {3},
+}
+
+// failures are how writes are answered that fail.
+var failures = []string{"403", "409", "429", "500", "timeout"}
 
 // inTrouble reports whether a step begins a trouble.
-func inTrouble(words []string) bool { return len(words) > 0 && troubles[words[0]] == len(words) }
+func inTrouble(words []string) bool {
+	return len(words) > 0 && slices.Contains(troubles[words[0]], len(words))
+}
 
 // Calm returns the life without faults and without troubles of the API server: it ends alike.
 func (l Life) Calm() Life {
@@ -82,16 +94,25 @@ func (a *API) begin(words []string) error {
 		}
 		a.trouble.broken[words[1]] = s.now().Add(d)
 	case "failing":
-		if !slices.Contains([]string{"409", "429", "500", "timeout"}, words[1]) ||
-			words[2] != "after" && words[2] != "before" {
-			return errors.New("it fails with 409, 429, 500 or timeout, after or before it has stored")
-		}
-		a.trouble.failing, a.trouble.stored, a.trouble.until = words[1], words[2] == "after", s.now().Add(d)
-		a.trouble.begun = true
+		return a.fail(words, s.now().Add(d))
+	case "unread":
+		a.hide(words[1], s.now().Add(d))
 	case "gone":
 		a.trouble.back, a.trouble.begun = s.now().Add(d), true
-		close(a.trouble.away)
-		a.trouble.away = make(chan struct{})
+		a.interrupt()
+	}
+	return nil
+}
+
+// fail has writes fail until a time. store.mu is held.
+func (a *API) fail(words []string, until time.Time) error {
+	if !slices.Contains(failures, words[1]) || words[2] != "after" && words[2] != "before" {
+		return fmt.Errorf("it fails with one of %q, after or before it has stored", failures)
+	}
+	t := &a.trouble
+	t.failing, t.stored, t.until, t.begun, t.of = words[1], words[2] == "after", until, true, ""
+	if len(words) == 5 {
+		t.of = words[3]
 	}
 	return nil
 }
@@ -115,7 +136,11 @@ func (a *API) serve(r *http.Request) (*http.Response, error) {
 	switch {
 	case now.Before(t.back):
 		return nil, errGone
-	case t.failing == "" || !counts(r) || !now.Before(t.until):
+	case a.hides(r, t, now):
+		return failure(r, apierrors.NewForbidden(schema.GroupResource{Resource: "objects"}, "", errHidden))
+	case a.lacks(r, t):
+		return failure(r, errNoKind(r.Method, schema.GroupResource{Resource: "objects"}, ""))
+	case t.failing == "" || !counts(r) || !now.Before(t.until) || !a.concerns(r, t.of):
 		return a.RoundTrip(r)
 	case t.stored:
 		response, err := a.RoundTrip(r)
@@ -130,10 +155,21 @@ func (a *API) serve(r *http.Request) (*http.Response, error) {
 	return t.refusal(r)
 }
 
+// concerns reports whether a request is for a resource, or for a subresource of any; "" is every request.
+func (a *API) concerns(r *http.Request, of string) bool {
+	if of == "" {
+		return true
+	}
+	q, is := a.about(r)
+	return is && (q.resource() == of || q.subresource == of)
+}
+
 // refusal is the answer of an API server that fails.
 func (t trouble) refusal(r *http.Request) (*http.Response, error) {
 	resource := schema.GroupResource{Resource: "objects"}
 	switch t.failing {
+	case "403":
+		return failure(r, apierrors.NewForbidden(resource, r.URL.Path, errors.New("the right to write it is gone")))
 	case "409":
 		return failure(r, apierrors.NewConflict(resource, r.URL.Path, errModified))
 	case "429":

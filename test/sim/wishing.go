@@ -24,7 +24,8 @@ import (
 // wishes are what all objects of the API server ask for. A witness guards them.
 type wishes struct {
 	world    *zone.World
-	names    map[zone.ID]string // of accepted Zones and DNSClasses, as wants have them
+	names    map[zone.ID]string    // of accepted Zones and DNSClasses, as wants have them
+	owned    map[zone.ID]time.Time // since when they have these
 	refs     map[zone.ID][]string
 	backends map[string]*zonefold.Backend
 	hosts    map[string]string // of DNSClasses
@@ -40,6 +41,7 @@ type wishes struct {
 func newWishes(asking *asking) wishes {
 	return wishes{
 		world: zone.New(zone.Options{PublicSuffix: kubizonedialect.PublicSuffix}), names: map[zone.ID]string{},
+		owned:    map[zone.ID]time.Time{},
 		refs:     map[zone.ID][]string{},
 		backends: map[string]*zonefold.Backend{}, hosts: map[string]string{}, wants: map[string]*want{},
 		overlay: newWant(dnsname.Name{}, time.Time{}),
@@ -172,6 +174,7 @@ func (w *wishes) settle(now time.Time) {
 			w.names[delta.ID] = after
 		}
 		if before != after || delta.Fresh {
+			w.owned[delta.ID] = now
 			touched[before], touched[after] = nil, nil
 			continue
 		}

@@ -34,8 +34,10 @@ type witness struct {
 	born     map[ref]birth
 	scopes   map[string]plan.Scope // what name servers make of what they are told
 	silences []silence
+	stays    map[stay]time.Time // since when statuses name them
 	wrong    []string
 	changed  map[string]time.Time // when something last happened to what objects are about
+	dim      time.Time            // until then operators may not see what has become of objects
 	mixed    time.Time            // until then operators may see a mixture of two states of the objects
 }
 
@@ -61,7 +63,8 @@ type value struct {
 
 func newWitness(now func() time.Time, sources []string) *witness {
 	return &witness{now: now, wishes: newWishes(newAsking(sources)), held: map[string]map[string]*holding{},
-		born: map[ref]birth{}, scopes: map[string]plan.Scope{}, changed: map[string]time.Time{}}
+		born: map[ref]birth{}, scopes: map[string]plan.Scope{}, changed: map[string]time.Time{},
+		stays: map[stay]time.Time{}}
 }
 
 // found returns what must never happen and did.
@@ -88,6 +91,9 @@ func (w *witness) blur(words []string) {
 	default:
 		w.mixed = later(w.mixed, until)
 	}
+	if words[0] != "failing" && words[0] != "absent" {
+		w.dim = w.mixed
+	}
 }
 
 // changes is told of each event of the API server.
@@ -96,6 +102,7 @@ func (w *witness) changes(e event) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.hears(e.ref, e.after)
+		w.remains(e)
 		w.listens(e.ref, e.after)
 	}
 }

@@ -79,7 +79,8 @@ type World struct {
 	dialects []string
 	effects  []string // that operators had, in order
 	faults   []Fault
-	met      int // of them
+	met      int       // of them
+	hurt     time.Time // when one was last met
 	seed     uint64
 	times    map[string]int // effects of a name
 	messages map[string]int // of a name
@@ -338,7 +339,7 @@ func (w *World) count(what string) Kind {
 	w.times[what]++
 	for _, f := range w.faults {
 		if f.Effect == "" && f.At == len(w.effects) || f.Effect == what && f.At == w.times[what] {
-			w.met++
+			w.met, w.hurt = w.met+1, w.api.store.now()
 			return f.Kind
 		}
 	}

@@ -1,0 +1,86 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	kubizonedialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
+)
+
+// A stay is a Backend that the status of a Zone names: the Zone is there, or is about to be. An operator that begins
+// knows it by nothing else.
+type stay struct {
+	ref
+	backend, fqdn string
+}
+
+// staysOf returns what the status of a Zone names.
+func staysOf(r ref, object *unstructured.Unstructured) (all []stay) {
+	if object == nil {
+		return nil
+	}
+	backends, _, _ := unstructured.NestedSlice(object.Object, "status", "backends")
+	for _, b := range backends {
+		one, _ := b.(map[string]any)
+		name, _ := one["name"].(string)
+		fqdn, _ := one["fqdn"].(string)
+		all = append(all, stay{r, name, fqdn})
+	}
+	return all
+}
+
+// remains looks whether a status still names where its Zone is wanted: a crash would leave the Zone there for ever. mu
+// is held.
+func (w *witness) remains(e event) {
+	if e.kind.Kind != "Zone" || e.kind.Group != "kubi.zone" {
+		return
+	}
+	was, is := staysOf(e.ref, e.before), staysOf(e.ref, e.after)
+	for _, s := range is {
+		if !slices.Contains(was, s) {
+			w.stays[s] = w.now()
+		}
+	}
+	for _, s := range was {
+		if slices.Contains(is, s) {
+			continue
+		}
+		since, named := w.stays[s]
+		delete(w.stays, s)
+		if e.after == nil || ending(e.after) || !named || w.now().Before(w.dim) {
+			continue
+		}
+		if from, wanted := w.wantedSince(s); wanted && since.Sub(from) >= together {
+			w.notef("%s is wanted at Backend %s since %s, and its status names that no more", s.ref, s.backend,
+				from.Format(time.TimeOnly))
+		}
+	}
+}
+
+// wantedSince returns since when a Zone is wanted where its status says; false: it is not. mu is held.
+func (w *witness) wantedSince(s stay) (since time.Time, wanted bool) {
+	id := kubizonedialect.ZoneID(s.Namespace, s.Name)
+	b := w.wishes.backends[s.backend]
+	wants := w.wishes.wants[s.fqdn]
+	if b == nil || b.Spec.RFC2136 == nil || wants == nil || w.wishes.names[id] != s.fqdn || !w.wishes.isAt(id, s.backend) {
+		return since, false
+	}
+	if len(b.Spec.Grants) > 0 || b.Spec.Mode == zonefold.ModeObserve {
+		return since, false // who may be there, and what was, is another story
+	}
+	since = w.wishes.owned[id]
+	for r, born := range w.born {
+		if r == s.ref || r.kind.Kind == "Backend" && r.Name == s.backend {
+			since = later(since, born.at)
+		}
+	}
+	for _, at := range b.Spec.RFC2136.Servers {
+		if a := wants.places[at]; a != nil {
+			since = later(since, a.since)
+		}
+	}
+	return since, true
+}
