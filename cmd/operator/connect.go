@@ -58,6 +58,18 @@ func hosts(pool *all.Pool) func(backends.ProviderSettings) (backends.Hosting, er
 	}
 }
 
+// tables opens registries of external-dns that are in tables.
+func tables(pool *all.Pool) func(backends.TableSettings) (func(backend.Backend) backend.Backend, error) {
+	return func(s backends.TableSettings) (func(backend.Backend) backend.Backend, error) {
+		table, err := pool.Table(s.Name, all.ProviderConfig{Data: s.Data, Region: s.Region, Options: s.Options,
+			Surroundings: true})
+		if err != nil {
+			return nil, err
+		}
+		return func(b backend.Backend) backend.Backend { return table.Beside(b, s.Owners) }, nil
+	}
+}
+
 func configOf(s backends.Settings) all.Config {
 	var c all.Config
 	if e := s.Embedded; e != nil {

@@ -14,10 +14,42 @@ type Format struct {
 	Prefix, Suffix string // one of them at most; each may have %{record_type} in it
 	Wildcard       string // stands for a "*" label in the names of notes; "": the "*" stays
 	Key            []byte // of 32 octets, see ParseKey; nil: nothing is encrypted
+	Table          string // of DynamoDB, which has the notes in place of the zone; "": the zone has them
+}
+
+// tableLabel is the label that the name of a note has where it is shown among the sets of a zone and is none of them.
+// No host has such a name.
+const tableLabel = ":dynamodb:"
+
+// InTable is the Format of the notes in a table of DynamoDB, as they are shown among the sets of a zone.
+func InTable(table string) Format {
+	return Format{Prefix: template + "." + tableLabel + ".", Table: table}
+}
+
+// IsInTable reports whether a key is that of a note that is in a table, and not in the zone.
+func IsInTable(k rr.Key) bool {
+	_, rest, _ := strings.Cut(k.Name.String(), ".")
+	return k.Type == rr.TypeTXT && strings.HasPrefix(rest, tableLabel+".")
 }
 
 // template stands for the type in a prefix or suffix.
 const template = "%{record_type}"
+
+// AboutInTable is the set that the note of a table is about.
+func AboutInTable(note rr.Key) (rr.Key, bool) {
+	kind, rest, _ := strings.Cut(note.Name.String(), ".")
+	text, ok := strings.CutPrefix(rest, tableLabel+".")
+	if !ok || note.Type != rr.TypeTXT {
+		return rr.Key{}, false
+	}
+	name, wrong := dnsname.Parse(text)
+	for _, t := range noted() {
+		if word(t) == kind && wrong == nil {
+			return rr.Key{Name: name, Type: t}, true
+		}
+	}
+	return rr.Key{}, false
+}
 
 // noted are the types whose sets external-dns makes notes of.
 func noted() []rr.Type {

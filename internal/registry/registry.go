@@ -24,6 +24,7 @@ type Registry struct {
 type Claim struct {
 	Note  dnsname.Name
 	Owner string // "" when it is not known: a note that cannot be decrypted, or names nobody
+	Table string // of DynamoDB, where the note is; "": in the zone
 }
 
 // Ours reports whether a claim is that of an owner whose place zonefold takes.
@@ -63,9 +64,9 @@ func (f *Format) claims(has rr.Sets, k rr.Key) (typed, untyped []Claim) {
 		set, _ := has.Get(rr.Key{Name: name, Type: rr.TypeTXT})
 		for _, owner := range f.owners(set, s.of != 0) {
 			if s.of != 0 {
-				typed = append(typed, Claim{name, owner})
+				typed = append(typed, Claim{name, owner, f.Table})
 			} else {
-				untyped = append(untyped, Claim{name, owner})
+				untyped = append(untyped, Claim{name, owner, f.Table})
 			}
 		}
 	}
@@ -78,10 +79,18 @@ func (r *Registry) Notes(set rr.Set) []Claim {
 		return nil
 	}
 	var claims []Claim
+	inTable := IsInTable(set.Key())
 	for i := range r.Formats {
 		f := &r.Formats[i]
+		if f.Table == "" && inTable {
+			continue
+		}
+		table := ""
+		if inTable {
+			table = f.Table
+		}
 		for _, owner := range f.owners(set, f.subject(set.Name).of != 0) {
-			claims = append(claims, Claim{set.Name, owner})
+			claims = append(claims, Claim{set.Name, owner, table})
 		}
 	}
 	return claims

@@ -3,10 +3,13 @@ package scenario
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/zonefold/zonefold/internal/backend/dynamodb/dynamodbtest"
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
@@ -66,6 +69,7 @@ func TestZonesSharedWithExternalDNS(t *testing.T) {
 		s.answers("a-www.example.org. TXT", `"heritage=external-dns,external-dns/owner=prod"`)
 		s.answers("other.example.org. A", "203.0.113.1")
 	})
+	s.run("the registry is a table of DynamoDB", sharedByTable)
 	s.run("a Backend is told which registries it cannot have", func(s *scene) {
 		s.bind = s.startBIND("example.org.")
 		for more, words := range map[string]string{
@@ -73,12 +77,87 @@ func TestZonesSharedWithExternalDNS(t *testing.T) {
 			"registries: [{prefix: a, suffix: b}]":                           "either a prefix or a suffix",
 			"registries: [{write: true}]":                                    "a registry is written as an owner",
 			"registries: [{owner: a, write: true}, {owner: b, write: true}]": "at most one of the registries is written",
+			"registries: [{dynamoDB: {}}, {dynamoDB: {table: abc}}]":         "at most one of the registries is in DynamoDB",
+			"registries: [{dynamoDB: {}, prefix: a}]":                        "those of a TXT registry",
+			"registries: [{dynamoDB: {table: 'a b'}}]":                       "table",
 		} {
 			s.notTaken(more, words)
 		}
 		s.backend("b", "registries: [{encryptionKeyRef: {name: ~nothing}}]", s.bind)
 		s.cond("backend b", "Ready", "False SecretNotFound", "nothing")
+		s.backend("b", "registries: [{dynamoDB: {secretRef: {name: ~nothing}}}]", s.bind)
+		s.cond("backend b", "Ready", "False SecretNotFound", "nothing")
+		s.credentials("aws", "AWS_ACCESS_KEY_ID", "id")
+		s.backend("b", "registries: [{dynamoDB: {secretRef: {name: ~aws}}}]", s.bind)
+		s.cond("backend b", "Ready", "False InvalidSpec", "credentials for DynamoDB", "AWS_SECRET_ACCESS_KEY")
 	})
+}
+
+// sharedByTable goes from external-dns to zonefold and back, with items of a table in the place of notes.
+func sharedByTable(s *scene) {
+	s.bind = s.bindWith("example.org.", "www.example.org. 300 A 192.0.2.1", "other.example.org. 300 A 203.0.113.1")
+	server, err := dynamodbtest.Start(s.ctx, "external-dns", time.Now)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = server.Stop() })
+	server.Own(s.text("www.example.org#A#"), "prod")
+	server.Own(s.text("other.example.org#A#"), "staging")
+	owns := func(want ...string) {
+		s.t.Helper()
+		s.eventually("the items of the table", func() string {
+			var got []string
+			for key, owner := range server.Owners() {
+				got = append(got, key+" "+owner)
+			}
+			slices.Sort(got)
+			if text := s.text(strings.Join(want, ", ")); strings.Join(got, ", ") != text {
+				return fmt.Sprintf("they are %q, not %q", got, text)
+			}
+			return ""
+		})
+	}
+	s.credentials("aws", "AWS_ACCESS_KEY_ID", dynamodbtest.AccessKeyID, "AWS_SECRET_ACCESS_KEY",
+		dynamodbtest.SecretAccessKey)
+	backend := func(more string) {
+		s.backend("b", fmt.Sprintf("registries: [{dynamoDB: {region: eu-west-1, endpoint: %q, secretRef: {name: ~aws}}%s}]",
+			server.URL, more), s.bind)
+	}
+	server.Inject(func(string) *dynamodbtest.Error {
+		return &dynamodbtest.Error{Status: 400, Code: "AccessDeniedException",
+			Message: "not authorized to perform: dynamodb:Scan"}
+	})
+	seen := s.watchAnswers("www.example.org. A")
+	backend("")
+	s.apply(www("b"))
+	s.apply(`
+	record a/other: {domainName: other.example.org., type: A, rdata: 192.0.2.2}
+	record a/new: {domainName: new.example.org., type: A, rdata: 192.0.2.4}
+	`)
+	s.cond("zone a/org", "Served", "False NotAuthorised", "without which nothing is written", "allow the credentials "+
+		"dynamodb:Scan on the table")
+	s.answers("new.example.org. A")
+	server.Inject(nil)
+	backend(", owner: nobody") // has it tried again at once
+	s.ready("zone a/org", "record a/new")
+	s.cond("record a/www", "Served", "False Owned", `the owner "prod" of external-dns`, "the table external-dns in DynamoDB")
+	s.cond("record a/other", "Served", "False Owned", `the owner "staging" of external-dns`)
+	owns("other.example.org#A# staging", "www.example.org#A# prod")
+
+	backend(", owner: prod")
+	s.ready("record a/www", "record a/new")
+	s.cond("record a/other", "Served", "False Owned", `the owner "staging" of external-dns`)
+	owns("other.example.org#A# staging")
+	if wrong := seen(); wrong != "" {
+		s.t.Errorf("while it was taken over, the answer was once %s", wrong)
+	}
+	backend(", owner: prod, write: true")
+	owns("new.example.org#A# prod", "other.example.org#A# staging", "www.example.org#A# prod")
+	s.apply(`record a/www: {domainName: www.example.org., type: A, rdata: 192.0.2.9}`)
+	s.answers("www.example.org. A", "192.0.2.9")
+	s.remove("record a/new")
+	owns("other.example.org#A# staging", "www.example.org#A# prod")
+	s.answers("other.example.org. A", "203.0.113.1")
 }
 
 // notTaken fails if the schema takes a Backend, or says something else of it.

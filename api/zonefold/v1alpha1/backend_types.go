@@ -45,6 +45,7 @@ type BackendList struct {
 // +kubebuilder:validation:XValidation:rule=`!has(self.registries) || size(self.registries) == 0 || has(self.rfc2136) || has(self.powerdns) || has(self.provider)`,message="only rfc2136, powerdns and provider have registries: the other kinds own their zones, or do not show them"
 // +kubebuilder:validation:XValidation:rule=`!has(self.registries) || size(self.registries) == 0 || !has(self.foreign) || self.foreign == 'Keep'`,message="registries need foreign: Keep, as Delete removes what other owners have"
 // +kubebuilder:validation:XValidation:rule=`!has(self.registries) || self.registries.filter(registry, has(registry.write) && registry.write).size() <= 1`,message="at most one of the registries is written"
+// +kubebuilder:validation:XValidation:rule=`!has(self.registries) || self.registries.filter(registry, has(registry.dynamoDB)).size() <= 1`,message="at most one of the registries is in DynamoDB"
 // +kubebuilder:validation:XValidation:rule=`!has(self.protection) || !has(self.protection.policy) || self.protection.policy == 'Sync' || !has(self.embedded)`,message="embedded takes no protection.policy but Sync: it begins empty whenever the operator starts, and has only what is wanted then"
 type BackendSpec struct {
 	// The operator itself answers for the zones.
@@ -106,8 +107,8 @@ type BackendSpec struct {
 	// +optional
 	Foreign ForeignPolicy `json:"foreign,omitempty"`
 
-	// The TXT registries of the external-dns that write to the same zones: one
-	// entry for each set of their flags. What a registry says that an owner has
+	// The registries of the external-dns that write to the same zones: one entry
+	// for each set of their flags. What a registry says that an owner has
 	// is left to it, also where a Record asks for it. Needs foreign: Keep.
 	//
 	// +listType=atomic

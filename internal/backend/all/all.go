@@ -11,6 +11,7 @@ import (
 	"github.com/zonefold/zonefold/internal/backend/bind9"
 	"github.com/zonefold/zonefold/internal/backend/dialguard"
 	"github.com/zonefold/zonefold/internal/backend/dnshook"
+	"github.com/zonefold/zonefold/internal/backend/dynamodb"
 	"github.com/zonefold/zonefold/internal/backend/embedded"
 	"github.com/zonefold/zonefold/internal/backend/powerdns"
 	"github.com/zonefold/zonefold/internal/backend/rfc2136"
@@ -93,6 +94,7 @@ type Pool struct {
 	apis    shelf[powerdns.Config, powerdns.Client]
 	pods    shelf[Primary, bind9.Client]
 	hooks   shelf[dnshook.Config, dnshook.Client]
+	tables  shelf[dynamodb.Config, dynamodb.Table]
 
 	accounts shelf[credentials, Account]
 	reached  register

@@ -8,6 +8,7 @@ import (
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/cloudflare"
 	"github.com/zonefold/zonefold/internal/backend/dialguard"
+	"github.com/zonefold/zonefold/internal/backend/dynamodb"
 	"github.com/zonefold/zonefold/internal/backend/extdns"
 	"github.com/zonefold/zonefold/internal/backend/googleclouddns"
 	"github.com/zonefold/zonefold/internal/backend/powerdns"
@@ -91,6 +92,20 @@ func (p *Pool) Open(cfg ProviderConfig) (backend.Account, error) {
 		}
 		return a, nil
 	})
+}
+
+// Table returns the registry of external-dns in a table; nothing is sent. The Config is one of aws-route53, whatever
+// its type.
+func (p *Pool) Table(name string, cfg ProviderConfig) (*dynamodb.Table, error) {
+	c, err := dynamodb.FromSecret(cfg.Data, cfg.Region, name, cfg.Options)
+	if err == nil {
+		err = permitted(cfg, c)
+	}
+	if err != nil {
+		return nil, unreadable("DynamoDB", err)
+	}
+	c.Reads = p.reads
+	return p.tables.get(c, func() (*dynamodb.Table, error) { return dynamodb.New(c, p.now) })
 }
 
 // permitted refuses the credentials of the process to those who may not use them.

@@ -114,8 +114,12 @@ func said(c registry.Claim) string {
 	if c.Owner == "" {
 		owner = "an unknown owner of external-dns"
 	}
-	return fmt.Sprintf("%s, as TXT %s says: take it away there, or take the owner's place in spec.registries of the "+
-		"Backend", owner, c.Note)
+	where := "TXT " + c.Note.String()
+	if c.Table != "" {
+		where = "the table " + c.Table + " in DynamoDB"
+	}
+	return fmt.Sprintf("%s, as %s says: take it away there, or take the owner's place in spec.registries of the Backend",
+		owner, where)
 }
 
 // claimed returns who else has a set by the notes that the server holds. A note is its owner's too.
@@ -186,7 +190,8 @@ func (r *registrar) follow() []plan.Change {
 }
 
 // spent reports whether a note says nothing any more: it is of an owner whose place zonefold takes, each set that it is
-// about is zonefold's, and none of these has to have it.
+// about is zonefold's, and none of these has to have it. What is about nothing here may be about a set of another zone
+// if it is in a table; and beside a table, external-dns moves such a note there.
 func (r *registrar) spent(note rr.Set) bool {
 	for _, c := range r.Notes(note) {
 		if !r.Ours(c) {
@@ -199,7 +204,7 @@ func (r *registrar) spent(note rr.Set) bool {
 			return false
 		}
 	}
-	return len(covered) > 0 || r.Writes != nil
+	return len(covered) > 0 || r.Writes != nil && r.Writes.Table == "" && !registry.IsInTable(note.Key())
 }
 
 // mine reports whether a set is zonefold's: it is wanted, or, if that is not asked, zonefold wrote it.

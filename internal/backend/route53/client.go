@@ -44,13 +44,7 @@ var _ backend.Account = (*Client)(nil)
 // New makes a client; nothing is sent yet.
 func New(cfg Config) (*Client, error) {
 	c := &Client{service: "aws-route53", limit: rate.NewLimiter(Rate, burst)}
-	// A redirect could take signed requests to somebody else.
-	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	web := &http.Client{
-		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: concurrency,
-			IdleConnTimeout: time.Minute, TLSHandshakeTimeout: 10 * time.Second},
-		CheckRedirect: stay,
-	}
+	web := webClient()
 	options := route53.Options{Region: cfg.Region, HTTPClient: web, Retryer: aws.NopRetryer{}} // the engine tries again
 	endpoint := (*string)(nil)
 	if cfg.Endpoint != "" {
@@ -58,23 +52,54 @@ func New(cfg Config) (*Client, error) {
 		c.service += " " + cfg.Endpoint
 	}
 	options.BaseEndpoint = endpoint
-	switch {
-	case cfg.Chain:
-		// Credentials are asked for with the SDK's own client, which alone can do what variables such as AWS_CA_BUNDLE say.
-		surroundings, err := config.LoadDefaultConfig(context.Background(), config.WithRegion(cfg.Region))
-		if err != nil {
-			return nil, fmt.Errorf("reading the credentials of the surroundings: %w", err)
-		}
-		options.Credentials = surroundings.Credentials
-	case cfg.Token != "":
-		roles := sts.New(tokenService(cfg, web))
-		options.Credentials = aws.NewCredentialsCache(stscreds.NewWebIdentityRoleProvider(roles, cfg.RoleARN,
-			identity(cfg.Token)))
-	default:
-		options.Credentials = credentials.NewStaticCredentialsProvider(cfg.AccessKeyID, cfg.SecretAccessKey, cfg.SessionToken)
+	var err error
+	if options.Credentials, err = cfg.credentials(web); err != nil {
+		return nil, err
 	}
 	c.api = route53.New(options)
 	return c, nil
+}
+
+// credentials are those that requests are signed with.
+func (c Config) credentials(web *http.Client) (aws.CredentialsProvider, error) {
+	switch {
+	case c.Chain:
+		// Credentials are asked for with the SDK's own client, which alone can do what variables such as AWS_CA_BUNDLE say.
+		surroundings, err := config.LoadDefaultConfig(context.Background(), config.WithRegion(c.Region))
+		if err != nil {
+			return nil, fmt.Errorf("reading the credentials of the surroundings: %w", err)
+		}
+		return surroundings.Credentials, nil
+	case c.Token != "":
+		roles := sts.New(tokenService(c, web))
+		return aws.NewCredentialsCache(stscreds.NewWebIdentityRoleProvider(roles, c.RoleARN, identity(c.Token))), nil
+	}
+	return credentials.NewStaticCredentialsProvider(c.AccessKeyID, c.SecretAccessKey, c.SessionToken), nil
+}
+
+// Credentials returns what gets the credentials that requests to other services of the account are signed with. Its
+// errors have a class.
+func (c Config) Credentials() (func(context.Context) (aws.Credentials, error), error) {
+	provider, err := c.credentials(webClient())
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) (aws.Credentials, error) {
+		got, err := provider.Retrieve(ctx)
+		if err != nil {
+			return aws.Credentials{}, classed(err)
+		}
+		return got, nil
+	}, nil
+}
+
+// webClient makes a client that follows no redirect, which could take signed requests to somebody else.
+func webClient() *http.Client {
+	return &http.Client{
+		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: concurrency,
+			IdleConnTimeout: time.Minute, TLSHandshakeTimeout: 10 * time.Second},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 }
 
 // tokenService says where roles are assumed: never at the endpoint of Route 53, which would be shown a token that is

@@ -144,7 +144,11 @@ func (c *Comparing) connect(ctx context.Context, z *fold.ZoneResult, like *Compa
 			return nil, err
 		}
 	}
-	return r.Connect(ctx, c.Pool, z.Verdict.Name)
+	servers, err := r.Connect(ctx, c.Pool, z.Verdict.Name)
+	if err != nil {
+		return nil, err
+	}
+	return r.Beside(ctx, c.Pool, servers)
 }
 
 // backendNamed returns a Backend.

@@ -50,6 +50,30 @@ func (r Reached) Connect(ctx context.Context, pool *all.Pool, name dnsname.Name)
 	return pool.Connect(cfg)
 }
 
+// Beside has servers show what the table says that a registry of external-dns is in.
+func (r Reached) Beside(ctx context.Context, pool *all.Pool, servers []all.Server) ([]all.Server, error) {
+	t := dialect.TableOf(&r.Object.Spec)
+	if t == nil {
+		return servers, nil
+	}
+	var data map[string][]byte
+	if t.SecretRef != nil {
+		var err error
+		if data, err = r.Secret(ctx, cmp.Or(t.SecretRef.Namespace, r.Operator), t.SecretRef.Name); err != nil {
+			return nil, err
+		}
+	}
+	table, err := pool.Table(t.Name, all.ProviderConfig{Data: data, Region: t.Region, Options: t.Options,
+		Surroundings: r.Surroundings})
+	if err != nil {
+		return nil, err
+	}
+	for i := range servers {
+		servers[i].Backend = table.Beside(servers[i].Backend, nil) // nothing is written
+	}
+	return servers, nil
+}
+
 // provider returns the client for a zone of an account.
 func (r Reached) provider(ctx context.Context, pool *all.Pool, name dnsname.Name) (backend.Backend, error) {
 	p := r.Object.Spec.Provider

@@ -60,7 +60,7 @@ func faults(o client.Object) (out []string) {
 // look says what the Backend lacks, and whose Zones it leaves without a grant.
 func (s Source) look(ctx context.Context, f *core.Foresight,
 	backend *v1alpha1.Backend) (out controller.Findings) {
-	if _, _, trouble := s.settings(ctx, backend); trouble != nil {
+	if _, _, _, trouble := s.settings(ctx, backend); trouble != nil {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("not usable (%s): %s", trouble.Reason, trouble.Message))
 	}
 	namespaces, err := s.namespaces(ctx)

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/core"
 	"github.com/zonefold/zonefold/internal/controller/delivery"
@@ -60,6 +61,8 @@ type Config struct {
 	Fleets  delivery.Fleets // nil: there are none
 	// Host opens the account of a provider; nothing is asked yet.
 	Host func(ProviderSettings) (Hosting, error)
+	// Table opens the registry of external-dns in a table, and says how a client shows it; nothing is asked yet.
+	Table func(TableSettings) (func(backend.Backend) backend.Backend, error)
 	// RequireGrants: nobody has a root Zone without a grant, also while no Backend has any.
 	RequireGrants bool
 	// ClientsHidden: the Service of the name server shows it addresses of nodes in the place of those outside of the
@@ -320,7 +323,7 @@ func (b *Controller) look(ctx context.Context, name string) {
 		place.Audit = backend.Spec.AuditInterval.Duration
 	}
 	b.protect(name, &backend.Spec)
-	settings, registries, trouble := b.settings(ctx, &backend)
+	settings, registries, table, trouble := b.settings(ctx, &backend)
 	k := known{trouble: trouble}
 	if trouble == nil {
 		k = b.connect(ctx, name, settings)
@@ -329,7 +332,8 @@ func (b *Controller) look(ctx context.Context, name string) {
 	if k.trouble == nil {
 		place.Registry = registries
 	}
-	place.Servers, place.Problem = k.servers, k.trouble
+	place.Servers, place.Problem = b.besideTable(k.servers, table, k.trouble)
+	k.trouble = place.Problem
 	k.stopped = place.Stopped()
 	place.Fleet, place.Passing = k.settings.Cluster, backend.Spec.Bind9 != nil
 	place.Hosted = backend.Spec.Provider != nil
@@ -386,18 +390,24 @@ func (s Source) resolver(ctx context.Context) resolver {
 
 // settings resolves the spec of a Backend, or says why it cannot be used: without the registries nobody knows what is
 // others'.
-func (s Source) settings(ctx context.Context, backend *v1alpha1.Backend) (Settings, *registry.Registry,
+func (s Source) settings(ctx context.Context, backend *v1alpha1.Backend) (Settings, *registry.Registry, *TableSettings,
 	*controller.Outcome) {
 	r := s.resolver(ctx)
 	registries, trouble := r.registries(&backend.Spec)
 	if trouble != nil {
-		return Settings{}, nil, trouble
+		return Settings{}, nil, nil, trouble
+	}
+	var table *TableSettings
+	if registries != nil {
+		if table, trouble = r.table(&backend.Spec, registries.Owners); trouble != nil {
+			return Settings{}, nil, nil, trouble
+		}
 	}
 	settings, trouble := r.settings(&backend.Spec)
 	if settings.Embedded != nil {
 		settings.Embedded.Name = backend.Name
 	}
-	return settings, registries, trouble
+	return settings, registries, table, trouble
 }
 
 // connect makes the clients of a Backend. When it cannot be used any more, it has none.

@@ -55,7 +55,7 @@ func (p *Policies) look(ctx context.Context, name string) {
 		p.Log.Error("reading a Backend", "backend", name, "error", err)
 		return
 	}
-	settings, _, trouble := p.settings(ctx, &backend)
+	settings, _, _, trouble := p.settings(ctx, &backend)
 	if trouble != nil {
 		return
 	}

@@ -62,3 +62,47 @@ func TestRegistries(t *testing.T) {
 		})
 	}
 }
+
+func TestTablesOfRegistries(t *testing.T) {
+	secrets := func(namespace, name string) (*corev1.Secret, error) {
+		if name == "nothing" {
+			return nil, errors.New("not found")
+		}
+		data := map[string][]byte{"of": []byte(namespace + "/" + name)}
+		if name == "empty" {
+			data = nil
+		}
+		return &corev1.Secret{Data: data}, nil
+	}
+	for _, c := range []struct{ name, spec, want, trouble string }{
+		{"none", `{registries: [{}]}`, "", ""},
+		{"the surroundings'", `{rfc2136: {}, registries: [{dynamoDB: {}}]}`, "external-dns    ", ""},
+		{"with all of it", `{registries: [{dynamoDB: {table: t, region: r, endpoint: http://e, secretRef: {name: s}}}]}`,
+			"t r http://e  system/s", ""},
+		{"beside Route 53", `{provider: {type: aws-route53, region: p, secretRef: {name: q},
+			config: {stsEndpoint: http://sts, endpoint: http://route53}}, registries: [{}, {dynamoDB: {}}]}`,
+			"external-dns p  http://sts system/q", ""},
+		{"beside Route 53, of another account", `{provider: {type: aws-route53, region: p, secretRef: {name: q}},
+			registries: [{dynamoDB: {region: r, secretRef: {name: s}}}]}`, "external-dns r   system/s", ""},
+		{"beside another service", `{provider: {type: cloudflare-dns, secretRef: {name: q}}, registries: [{dynamoDB: {}}]}`,
+			"external-dns    ", ""},
+		{"without its Secret", `{registries: [{dynamoDB: {secretRef: {name: nothing}}}]}`, "", "SecretNotFound"},
+		{"with an empty Secret", `{registries: [{dynamoDB: {secretRef: {name: empty}}}]}`, "", "SecretNotFound"},
+		{"with a Secret of somebody else", `{registries: [{dynamoDB: {secretRef: {name: s, namespace: tenant}}}]}`, "",
+			"SecretForbidden"},
+	} {
+		var spec v1alpha1.BackendSpec
+		if err := yaml.Unmarshal([]byte(c.spec), &spec); err != nil {
+			t.Fatal(err)
+		}
+		got, trouble := resolver{namespace: "system", secrets: secrets}.table(&spec, nil)
+		text := ""
+		if got != nil {
+			text = strings.Join([]string{got.Name, got.Region, got.Options["endpoint"], got.Options["stsEndpoint"],
+				string(got.Data["of"])}, " ")
+		}
+		if text != c.want || (trouble != nil) != (c.trouble != "") || trouble != nil && trouble.Reason != c.trouble {
+			t.Errorf("%s: %q, %+v; want %q, %s", c.name, text, trouble, c.want, c.trouble)
+		}
+	}
+}

@@ -1,6 +1,8 @@
 package backends
 
 import (
+	"cmp"
+
 	"github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/registry"
 )
@@ -16,6 +18,9 @@ func Registries(
 	out := &registry.Registry{}
 	for _, s := range specs {
 		f := registry.Format{Prefix: s.Prefix, Suffix: s.Suffix, Wildcard: s.WildcardReplacement}
+		if s.DynamoDB != nil {
+			f = registry.InTable(tableName(s.DynamoDB))
+		}
 		if s.EncryptionKeyRef != nil {
 			var err error
 			if f.Key, err = key(*s.EncryptionKeyRef); err != nil {
@@ -32,3 +37,35 @@ func Registries(
 	}
 	return out, nil
 }
+
+// A Table is one of DynamoDB that a registry is in.
+type Table struct {
+	Name, Region string
+	SecretRef    *v1alpha1.SecretRef // nil: the surroundings have the credentials
+	Options      map[string]string   // see route53.FromSecret
+}
+
+// TableOf returns the table that the registry of a spec is in, nil if none is. What it does not say of credentials and
+// region, a provider says that is at the same service.
+func TableOf(spec *v1alpha1.BackendSpec) *Table {
+	for _, r := range spec.Registries {
+		d := r.DynamoDB
+		if d == nil {
+			continue
+		}
+		t := &Table{Name: tableName(d), Region: d.Region, SecretRef: d.SecretRef,
+			Options: map[string]string{"endpoint": d.Endpoint}}
+		if p := spec.Provider; p != nil && p.Type == "aws-route53" {
+			t.Region = cmp.Or(t.Region, p.Region)
+			t.Options["stsEndpoint"] = p.Config["stsEndpoint"]
+			if t.SecretRef == nil {
+				t.SecretRef = p.SecretRef
+			}
+		}
+		return t
+	}
+	return nil
+}
+
+// tableName has external-dns' default.
+func tableName(d *v1alpha1.DynamoDB) string { return cmp.Or(d.Table, "external-dns") }

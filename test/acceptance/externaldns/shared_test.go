@@ -17,12 +17,16 @@ import (
 	"sigs.k8s.io/external-dns/plan"
 	"sigs.k8s.io/external-dns/provider/rfc2136"
 	theirs "sigs.k8s.io/external-dns/registry"
+	theirTable "sigs.k8s.io/external-dns/registry/dynamodb"
 	"sigs.k8s.io/external-dns/registry/txt"
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/backendtest"
+	"github.com/zonefold/zonefold/internal/backend/dynamodb"
+	"github.com/zonefold/zonefold/internal/backend/dynamodb/dynamodbtest"
 	"github.com/zonefold/zonefold/internal/backend/engine"
 	ours "github.com/zonefold/zonefold/internal/backend/rfc2136"
+	"github.com/zonefold/zonefold/internal/backend/route53"
 	"github.com/zonefold/zonefold/internal/nameserver"
 	"github.com/zonefold/zonefold/internal/registry"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -40,8 +44,13 @@ type sharedZone struct {
 	*testing.T
 	bind *nameserver.Server
 
+	// with a registry in a table; nil: it is in the zone
+	server *dynamodbtest.Server
+	table  *dynamodb.Table
+
 	// external-dns' side
 	registry theirs.Registry
+	restart  func()            // has the registry forget what it has read
 	desired  map[string]string // address by name, without the final dot
 
 	// zonefold's side
@@ -54,7 +63,7 @@ type sharedZone struct {
 	seq    uint64
 }
 
-func share(t *testing.T) *sharedZone {
+func share(t *testing.T, byTable bool) *sharedZone {
 	key := nameserver.TSIG{Name: name(t, "shared."), Algorithm: "hmac-sha256", Secret: secret}
 	bind, err := nameserver.StartBIND(t.Context(), nameserver.Options{Dir: t.TempDir(), Keys: []nameserver.TSIG{key},
 		Zones: []nameserver.Zone{{Name: name(t, apex)}}})
@@ -73,9 +82,19 @@ func share(t *testing.T) *sharedZone {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if z.registry, err = txt.New(c, provider); err != nil {
-		t.Fatal(err)
+	z.restart = func() {
+		open := txt.New
+		if byTable {
+			open = theirTable.New
+		}
+		if z.registry, err = open(c, provider); err != nil {
+			t.Fatal(err)
+		}
 	}
+	if byTable {
+		z.withTable(c)
+	}
+	z.restart()
 	z.client, err = ours.New(ours.Config{Server: bind.Addr(), Now: time.Now,
 		Key: ours.Key{Name: key.Name, Algorithm: key.Algorithm, Secret: secret}})
 	if err != nil {
@@ -88,6 +107,26 @@ func share(t *testing.T) *sharedZone {
 	t.Cleanup(func() { z.engine.Stop(context.Background()) })
 	z.feed = z.engine.NewFeed(engine.FeedConfig{ID: apex, Zone: name(t, apex)})
 	return z
+}
+
+// withTable has both sides use a table.
+func (z *sharedZone) withTable(c *externaldns.Config) {
+	var err error
+	if z.server, err = dynamodbtest.Start(z.Context(), "external-dns", time.Now); err != nil {
+		z.Fatal(err)
+	}
+	z.Cleanup(func() { _ = z.server.Stop() })
+	z.server.Page = 20
+	c.AWSDynamoDBTable, c.AWSDynamoDBRegion = "external-dns", "eu-west-1"
+	z.Setenv("AWS_ACCESS_KEY_ID", dynamodbtest.AccessKeyID)
+	z.Setenv("AWS_SECRET_ACCESS_KEY", dynamodbtest.SecretAccessKey)
+	z.Setenv("AWS_ENDPOINT_URL_DYNAMODB", z.server.URL)
+	z.table, err = dynamodb.New(dynamodb.Config{Table: "external-dns", Account: route53.Config{
+		AccessKeyID: dynamodbtest.AccessKeyID, SecretAccessKey: dynamodbtest.SecretAccessKey, Region: "eu-west-1",
+		Endpoint: z.server.URL}}, time.Now)
+	if err != nil {
+		z.Fatal(err)
+	}
 }
 
 func (z *sharedZone) report(r engine.Report) {
@@ -147,8 +186,12 @@ func (z *sharedZone) publish(changed ...string) {
 func (z *sharedZone) key(n string) rr.Key { return rr.Key{Name: name(z.T, n+"."), Type: rr.TypeA} }
 
 func (z *sharedZone) attach(r *registry.Registry, observe bool) {
+	client := backend.Backend(z.client)
+	if z.table != nil {
+		client = z.table.Beside(client, r.Owners)
+	}
 	z.engine.Attach(backend.TargetKey{Server: z.bind.Addr(), Zone: name(z.T, apex)}, engine.Attachment{Name: "shared",
-		Feed: z.feed, Backend: z.client, Keep: true, Registry: r, Observe: observe})
+		Feed: z.feed, Backend: client, Keep: true, Registry: r, Observe: observe})
 }
 
 // await waits until zonefold has confirmed what it wants.
@@ -170,8 +213,18 @@ func (z *sharedZone) await(what string, done func(engine.Report) bool) {
 
 // has reads the addresses and the owners in the zone.
 func (z *sharedZone) has(ctx context.Context) (addresses map[string][]string, owners map[string]string, err error) {
-	sets, err := z.bind.Transfer(ctx, name(z.T, apex))
 	addresses, owners = map[string][]string{}, map[string]string{}
+	inTable := func() {
+		if z.server == nil {
+			return
+		}
+		for key, owner := range z.server.Owners() {
+			owners[strings.TrimSuffix(key, "#A#")] = owner
+		}
+	}
+	inTable() // and once more: an item comes before its set, and goes after it
+	sets, err := z.bind.Transfer(ctx, name(z.T, apex))
+	inTable()
 	for _, s := range sets {
 		n := strings.TrimSuffix(s.Name.String(), ".")
 		switch s.Type {
@@ -244,10 +297,18 @@ func (z *sharedZone) watch(ctx context.Context) (looks int, wrong []string) {
 // external-dns has, and gives back all of it.
 func TestExternalDNSAndBack(t *testing.T) {
 	t.Parallel()
-	z := share(t)
+	thereAndBack(share(t, false), registry.Format{})
+}
+
+// TestExternalDNSAndBackByTable has its registry in a table of DynamoDB.
+func TestExternalDNSAndBackByTable(t *testing.T) {
+	thereAndBack(share(t, true), registry.InTable("external-dns"))
+}
+
+func thereAndBack(z *sharedZone, f registry.Format) {
 	z.desired["stable.example.org"] = "203.0.113.254"
 	z.run()
-	z.attach(&registry.Registry{Formats: []registry.Format{{}}}, false)
+	z.attach(&registry.Registry{Formats: []registry.Format{f}}, false)
 	z.publish()
 	z.sideBySide()
 
@@ -257,20 +318,19 @@ func TestExternalDNSAndBack(t *testing.T) {
 	for n, address := range z.desired { // Records are written for everything
 		z.wanted[n] = address
 	}
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(z.Context())
 	var asking sync.WaitGroup
 	var wrong []string
 	asking.Go(func() { wrong = z.askFor(ctx, z.wanted) })
 	z.publish()
 	z.await("before it is taken over", func(r engine.Report) bool { return len(r.Refused) == len(z.desired) })
-	f := registry.Format{}
 	taken := &registry.Registry{Formats: []registry.Format{f}, Owners: []string{"prod"}, Writes: &f, Writer: "prod"}
 	z.attach(taken, false)
 	z.await("taken over", func(r engine.Report) bool { return len(r.Refused) == 0 })
 	cancel()
 	asking.Wait()
 	if len(wrong) > 0 {
-		t.Errorf("while it was taken over %d answers were wrong, such as %s", len(wrong), wrong[0])
+		z.Errorf("while it was taken over %d answers were wrong, such as %s", len(wrong), wrong[0])
 	}
 	z.matches("taken over", z.wanted, "prod")
 	z.wanted["stable.example.org"] = "192.0.2.254"
@@ -288,6 +348,7 @@ func (z *sharedZone) back(taken *registry.Registry) {
 	if d.Added+d.Changed+d.Deleted > 0 {
 		z.Errorf("when it is given back, there is a difference: %+v", d)
 	}
+	z.restart()
 	z.desired = map[string]string{}
 	for n, address := range z.wanted {
 		z.desired[n] = address

@@ -21,10 +21,26 @@ func forbidden(code, message string) *Error { return &Error{http.StatusForbidden
 
 // authenticate returns the user that has signed a request.
 func (s *Server) authenticate(r *http.Request, body []byte) (*User, error) {
+	var user *User
+	e := Signed(r, body, "route53", s.o.Now(), func(key string) (secret, token string, ok bool) {
+		if user = s.user(key); user == nil {
+			return "", "", false
+		}
+		return user.SecretAccessKey, user.SessionToken, true
+	})
+	if e != nil {
+		return nil, e
+	}
+	return user, nil
+}
+
+// Signed verifies that a request to a service is signed by somebody whom it knows by an access key.
+func Signed(r *http.Request, body []byte, service string, now time.Time,
+	known func(key string) (secret, token string, ok bool)) *Error {
 	header := r.Header.Get("Authorization")
 	fields, ok := strings.CutPrefix(header, "AWS4-HMAC-SHA256 ")
 	if !ok {
-		return nil, forbidden("MissingAuthenticationToken", "Missing Authentication Token")
+		return forbidden("MissingAuthenticationToken", "Missing Authentication Token")
 	}
 	part := map[string]string{}
 	for field := range strings.SplitSeq(fields, ",") {
@@ -33,35 +49,35 @@ func (s *Server) authenticate(r *http.Request, body []byte) (*User, error) {
 	}
 	scope := strings.Split(part["Credential"], "/")
 	if len(scope) != 5 || scope[4] != "aws4_request" || part["SignedHeaders"] == "" || part["Signature"] == "" {
-		return nil, forbidden("IncompleteSignature",
+		return forbidden("IncompleteSignature",
 			"Authorization header requires existence of 'Credential', 'SignedHeaders' and 'Signature' parameters.")
 	}
-	user := s.user(scope[0])
-	if user == nil || user.SessionToken != r.Header.Get("X-Amz-Security-Token") {
-		return nil, forbidden("InvalidClientTokenId", "The security token included in the request is invalid.")
+	secret, token, ok := known(scope[0])
+	if !ok || token != r.Header.Get("X-Amz-Security-Token") {
+		return forbidden("InvalidClientTokenId", "The security token included in the request is invalid.")
 	}
 	date := r.Header.Get("X-Amz-Date")
 	at, err := time.Parse("20060102T150405Z", date)
-	if err != nil || scope[1] != date[:8] || scope[3] != "route53" {
-		return nil, forbidden("SignatureDoesNotMatch", "Credential should be scoped to correct service: 'route53'.")
+	if err != nil || scope[1] != date[:8] || scope[3] != service {
+		return forbidden("SignatureDoesNotMatch", "Credential should be scoped to correct service: '"+service+"'.")
 	}
-	if now := s.o.Now().UTC(); at.Before(now.Add(-skew)) || at.After(now.Add(skew)) {
-		return nil, forbidden("SignatureDoesNotMatch", fmt.Sprintf("Signature expired: %s is now earlier than %s", date,
+	if now := now.UTC(); at.Before(now.Add(-skew)) || at.After(now.Add(skew)) {
+		return forbidden("SignatureDoesNotMatch", fmt.Sprintf("Signature expired: %s is now earlier than %s", date,
 			now.Add(-skew).Format("20060102T150405Z")))
 	}
 	digest := sha256.Sum256([]byte(canonicalRequest(r, part["SignedHeaders"], body)))
 	text := strings.Join([]string{"AWS4-HMAC-SHA256", date, strings.Join(scope[1:], "/"), hex.EncodeToString(digest[:])},
 		"\n")
-	key := []byte("AWS4" + user.SecretAccessKey)
+	key := []byte("AWS4" + secret)
 	for _, word := range scope[1:] {
 		key = sum(key, word)
 	}
 	if want := hex.EncodeToString(sum(key, text)); !hmac.Equal([]byte(want), []byte(part["Signature"])) {
-		return nil, forbidden("SignatureDoesNotMatch",
+		return forbidden("SignatureDoesNotMatch",
 			"The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key "+
 				"and signing method. Consult the service documentation for details.")
 	}
-	return user, nil
+	return nil
 }
 
 func sum(key []byte, text string) []byte {
