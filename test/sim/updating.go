@@ -233,8 +233,8 @@ func (w *World) undone(u updating) string {
 	return ""
 }
 
-// updatesHold looks at whether there are the Records that answers have spoken of, and no others but those of a Zone that
-// is gone: another one of its domain does not have them.
+// updatesHold looks at whether there are the Records that answers have spoken of, and no others but those of a Zone
+// that is gone: another one of its domain does not have them.
 func (w *World) updatesHold() {
 	is, left := map[rr.Key][]string{}, map[value]bool{}
 	w.api.store.mu.Lock()
