@@ -377,6 +377,7 @@ func (w *World) comeBack(bumped bool) error {
 	undone, err := w.api.restore(bumped)
 	for _, e := range undone {
 		w.eyes.learns(e) // what statuses say is as old as they are
+		w.eyes.remains(e, true)
 	}
 	w.forgetUpdates(nil)
 	if err == nil && !bumped {

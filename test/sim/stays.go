@@ -7,7 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	"github.com/zonefold/zonefold/internal/backend/backendtest"
 	kubizonedialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
+	"github.com/zonefold/zonefold/internal/plan"
 )
 
 // A stay is a Backend that the status of a Zone names: the Zone is there, or is about to be. An operator that begins
@@ -32,9 +34,11 @@ func staysOf(r ref, object *unstructured.Unstructured) (all []stay) {
 	return all
 }
 
-// remains looks whether a status still names where its Zone is wanted: a crash would leave the Zone there for ever. mu
-// is held.
-func (w *witness) remains(e event) {
+// remains takes in where the status of a Zone says that it is, and, unless the API server has come back with a backup,
+// looks whether it still names where the Zone is wanted: a crash would leave the Zone there for ever.
+func (w *witness) remains(e event, restored bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if e.kind.Kind != "Zone" || e.kind.Group != "kubi.zone" {
 		return
 	}
@@ -50,18 +54,19 @@ func (w *witness) remains(e event) {
 		}
 		since, named := w.stays[s]
 		delete(w.stays, s)
-		if e.after == nil || ending(e.after) || !named || w.now().Before(w.dim) {
+		w.parted[s.fqdn] = w.now()
+		if restored || e.after == nil || ending(e.after) || !named || w.now().Before(w.dim) {
 			continue
 		}
-		if from, wanted := w.wantedSince(s); wanted && since.Sub(from) >= together {
+		if from, wanted := w.stayWanted(s); wanted && since.Sub(from) >= together {
 			w.notef("%s is wanted at Backend %s since %s, and its status names that no more", s.ref, s.backend,
 				from.Format(time.TimeOnly))
 		}
 	}
 }
 
-// wantedSince returns since when a Zone is wanted where its status says; false: it is not. mu is held.
-func (w *witness) wantedSince(s stay) (since time.Time, wanted bool) {
+// stayWanted returns since when a Zone is wanted where its status says; false: it is not. mu is held.
+func (w *witness) stayWanted(s stay) (since time.Time, wanted bool) {
 	id := kubizonedialect.ZoneID(s.Namespace, s.Name)
 	b := w.wishes.backends[s.backend]
 	wants := w.wishes.wants[s.fqdn]
@@ -83,4 +88,27 @@ func (w *witness) wantedSince(s stay) (since time.Time, wanted bool) {
 		}
 	}
 	return since, true
+}
+
+// judgePlace looks whether the status of some Zone says that it is where a message puts something of it.
+func (t notice) judgePlace(m backendtest.Message) {
+	puts := slices.ContainsFunc(m.Batch.Changes, func(c plan.Change) bool { return !c.Deletes() })
+	if !puts || t.want.apex.IsZero() || t.now().Before(t.parted[t.zone].Add(settled)) {
+		return
+	}
+	is := false // the server is that of a Backend
+	for name, b := range t.wishes.backends {
+		if b.Spec.RFC2136 == nil || !slices.Contains(b.Spec.RFC2136.Servers, t.at) {
+			continue
+		}
+		is = true
+		for s := range t.stays {
+			if s.backend == name && s.fqdn == t.zone {
+				return
+			}
+		}
+	}
+	if is {
+		t.notef("%s is told something of %s, and no status of a Zone says that it goes there", t.at, t.zone)
+	}
 }

@@ -34,7 +34,8 @@ type witness struct {
 	born     map[ref]birth
 	scopes   map[string]plan.Scope // what name servers make of what they are told
 	silences []silence
-	stays    map[stay]time.Time // since when statuses name them
+	stays    map[stay]time.Time   // since when statuses name them
+	parted   map[string]time.Time // when a status last ceased to name a zone somewhere
 	wrong    []string
 	changed  map[string]time.Time // when something last happened to what objects are about
 	dim      time.Time            // until then operators may not see what has become of objects
@@ -64,7 +65,7 @@ type value struct {
 func newWitness(now func() time.Time, sources []string) *witness {
 	return &witness{now: now, wishes: newWishes(newAsking(sources)), held: map[string]map[string]*holding{},
 		born: map[ref]birth{}, scopes: map[string]plan.Scope{}, changed: map[string]time.Time{},
-		stays: map[stay]time.Time{}}
+		stays: map[stay]time.Time{}, parted: map[string]time.Time{}}
 }
 
 // found returns what must never happen and did.
@@ -98,11 +99,11 @@ func (w *witness) blur(words []string) {
 
 // changes is told of each event of the API server.
 func (w *witness) changes(e event) {
+	defer w.remains(e, false)
 	if w.learns(e) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.hears(e.ref, e.after)
-		w.remains(e)
 		w.listens(e.ref, e.after)
 	}
 }
@@ -192,6 +193,7 @@ func (w *witness) told(at string, m backendtest.Message) {
 	lost := len(m.Batch.Changes) == 0 && !m.Batch.Remove && m.Batch.SOA == nil
 	if !lost {
 		t.judge(m)
+		t.judgePlace(m)
 	}
 	t.enter(m, changed, lost)
 }
