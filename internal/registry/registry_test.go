@@ -214,3 +214,24 @@ func FuzzNotes(f *testing.F) {
 		}
 	})
 }
+
+// TestANoteSaysWhereItIs: beside a table, who writes TXT records says nothing in it.
+func TestANoteSaysWhereItIs(t *testing.T) {
+	r := Registry{Formats: []Format{{}, InTable("external-dns")}}
+	for note, want := range map[string]string{
+		"a.:dynamodb:.www.example.org. TXT " + ofProd: "external-dns",
+		"a-www.example.org. TXT " + ofProd:            "",
+	} {
+		for set := range zoneOf(t, note).All() {
+			claims := r.Notes(set)
+			if len(claims) == 0 {
+				t.Errorf("%s says nothing", note)
+			}
+			for _, c := range claims {
+				if c.Table != want || c.Owner != "prod" {
+					t.Errorf("%s is of %q in the table %q, want %q", note, c.Owner, c.Table, want)
+				}
+			}
+		}
+	}
+}
