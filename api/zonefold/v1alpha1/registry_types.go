@@ -73,7 +73,8 @@ type DynamoDB struct {
 	Table string `json:"table,omitempty"`
 
 	// The region of the table: `--dynamodb-region`. Default: that of a provider
-	// aws-route53, else the Secret's.
+	// aws-route53, else the Secret's, else that of the operator's surroundings if
+	// these have the credentials.
 	//
 	// +kubebuilder:validation:MaxLength=253
 	// +optional

@@ -58,14 +58,20 @@ type client struct {
 }
 
 func newClient(cfg Config, now func() time.Time) (*client, error) {
-	c := &client{url: cfg.Account.Endpoint, region: cfg.Account.Region, table: cfg.Table, now: now}
+	region, err := cfg.Account.NamedRegion()
+	if err != nil {
+		return nil, err
+	}
+	if region == "" {
+		return nil, errors.New("nothing names its region: write that into spec.registries[].dynamoDB.region of the Backend")
+	}
+	c := &client{url: cfg.Account.Endpoint, region: region, table: cfg.Table, now: now}
 	if c.url == "" {
 		c.url = "https://dynamodb." + c.region + ".amazonaws.com"
 		if strings.HasPrefix(c.region, "cn-") {
 			c.url += ".cn"
 		}
 	}
-	var err error
 	if c.credentials, err = cfg.Account.Credentials(); err != nil {
 		return nil, err
 	}

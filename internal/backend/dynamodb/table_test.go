@@ -223,6 +223,18 @@ func TestSecrets(t *testing.T) {
 	if cfg, err := FromSecret(nil, "cn-north-1", "table", nil); err != nil || !cfg.UsesSurroundings() {
 		t.Errorf("without a Secret: %v", err)
 	}
+	t.Setenv("AWS_CONFIG_FILE", "/dev/null")
+	for region, want := range map[string]string{"eu-north-1": "", "": "nothing names its region"} {
+		t.Setenv("AWS_REGION", region) // as a Pod has it whose account has a role
+		cfg, err := FromSecret(nil, "", "table", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c, err := newClient(cfg, time.Now); err == nil && (want != "" || c.region != region) ||
+			err != nil && (want == "" || !strings.Contains(err.Error(), want)) {
+			t.Errorf("where the surroundings name the region %q: %v", region, err)
+		}
+	}
 	for region, url := range map[string]string{"eu-west-1": "https://dynamodb.eu-west-1.amazonaws.com",
 		"cn-north-1": "https://dynamodb.cn-north-1.amazonaws.com.cn"} {
 		cfg.Account.Region, cfg.Account.Endpoint = region, ""

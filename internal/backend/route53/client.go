@@ -45,7 +45,7 @@ var _ backend.Account = (*Client)(nil)
 func New(cfg Config) (*Client, error) {
 	c := &Client{service: "aws-route53", limit: rate.NewLimiter(Rate, burst)}
 	web := webClient()
-	options := route53.Options{Region: cfg.Region, HTTPClient: web, Retryer: aws.NopRetryer{}} // the engine tries again
+	options := route53.Options{Region: cfg.region(), HTTPClient: web, Retryer: aws.NopRetryer{}} // the engine tries again
 	endpoint := (*string)(nil)
 	if cfg.Endpoint != "" {
 		endpoint = aws.String(cfg.Endpoint)
@@ -65,7 +65,7 @@ func (c Config) credentials(web *http.Client) (aws.CredentialsProvider, error) {
 	switch {
 	case c.Chain:
 		// Credentials are asked for with the SDK's own client, which alone can do what variables such as AWS_CA_BUNDLE say.
-		surroundings, err := config.LoadDefaultConfig(context.Background(), config.WithRegion(c.Region))
+		surroundings, err := config.LoadDefaultConfig(context.Background(), config.WithRegion(c.region()))
 		if err != nil {
 			return nil, fmt.Errorf("reading the credentials of the surroundings: %w", err)
 		}
@@ -93,6 +93,19 @@ func (c Config) Credentials() (func(context.Context) (aws.Credentials, error), e
 	}, nil
 }
 
+// NamedRegion returns the region that the Config names, or, if the credentials are those of the surroundings, these;
+// "" if none does. It is for services that are another one in each region.
+func (c Config) NamedRegion() (string, error) {
+	if c.Region != "" || !c.Chain {
+		return c.Region, nil
+	}
+	surroundings, err := config.LoadDefaultConfig(context.Background())
+	if err != nil {
+		return "", fmt.Errorf("reading the region of the surroundings: %w", err)
+	}
+	return surroundings.Region, nil
+}
+
 // webClient makes a client that follows no redirect, which could take signed requests to somebody else.
 func webClient() *http.Client {
 	return &http.Client{
@@ -105,7 +118,7 @@ func webClient() *http.Client {
 // tokenService says where roles are assumed: never at the endpoint of Route 53, which would be shown a token that is
 // for another service.
 func tokenService(cfg Config, web *http.Client) sts.Options {
-	o := sts.Options{Region: cfg.Region, HTTPClient: web, Retryer: aws.NopRetryer{}}
+	o := sts.Options{Region: cfg.region(), HTTPClient: web, Retryer: aws.NopRetryer{}}
 	if cfg.STSEndpoint != "" {
 		o.BaseEndpoint = aws.String(cfg.STSEndpoint)
 	}

@@ -1,6 +1,7 @@
 package route53
 
 import (
+	"cmp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -28,6 +29,8 @@ type Config struct {
 // defaultRegion is that of Gardener's controllers.
 const defaultRegion = "us-west-2"
 
+func (c Config) region() string { return cmp.Or(c.Region, defaultRegion) }
+
 // longestSessionToken bounds it, in octets, as Gardener's controllers do.
 const longestSessionToken = 8192
 
@@ -50,9 +53,6 @@ func FromSecret(data map[string][]byte, region string, options map[string]string
 	}
 	if own := r.Text("AWS_REGION", "region"); cfg.Region == "" {
 		cfg.Region = own
-	}
-	if cfg.Region == "" {
-		cfg.Region = defaultRegion
 	}
 	switch static := cfg.AccessKeyID != "" || cfg.SecretAccessKey != ""; {
 	case cfg.Chain && (static || cfg.Token != ""):
