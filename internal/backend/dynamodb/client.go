@@ -2,6 +2,7 @@ package dynamodb
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -62,10 +63,10 @@ func newClient(cfg Config, now func() time.Time) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if region == "" {
+	if region == "" && cfg.Account.Endpoint == "" {
 		return nil, errors.New("nothing names its region: write that into spec.registries[].dynamoDB.region of the Backend")
 	}
-	c := &client{url: cfg.Account.Endpoint, region: region, table: cfg.Table, now: now}
+	c := &client{url: cfg.Account.Endpoint, region: cmp.Or(region, route53.DefaultRegion), table: cfg.Table, now: now}
 	if c.url == "" {
 		c.url = "https://dynamodb." + c.region + ".amazonaws.com"
 		if strings.HasPrefix(c.region, "cn-") {

@@ -26,10 +26,10 @@ type Config struct {
 	STSEndpoint string
 }
 
-// defaultRegion is that of Gardener's controllers.
-const defaultRegion = "us-west-2"
+// DefaultRegion is what requests are signed for where nothing names a region: that of Gardener's controllers.
+const DefaultRegion = "us-west-2"
 
-func (c Config) region() string { return cmp.Or(c.Region, defaultRegion) }
+func (c Config) region() string { return cmp.Or(c.Region, DefaultRegion) }
 
 // longestSessionToken bounds it, in octets, as Gardener's controllers do.
 const longestSessionToken = 8192

@@ -260,7 +260,7 @@ func TestATokenIsShownToTheServiceOfTokensAlone(t *testing.T) {
 		{"Route 53 is elsewhere", "https://route53.example.org", "", ""},
 		{"both are elsewhere", "https://route53.example.org", "https://sts.example.org", "https://sts.example.org"},
 	} {
-		o := tokenService(Config{Region: defaultRegion, Endpoint: c.endpoint, STSEndpoint: c.tokens}, http.DefaultClient)
+		o := tokenService(Config{Region: DefaultRegion, Endpoint: c.endpoint, STSEndpoint: c.tokens}, http.DefaultClient)
 		if got := aws.ToString(o.BaseEndpoint); got != c.want {
 			t.Errorf("%s: the token goes to %q, want %q", c.name, got, c.want)
 		}
@@ -300,7 +300,7 @@ func TestCredentials(t *testing.T) {
 	wants(t, try(access(r.server, stranger)), backend.ErrNotAuthorised, backend.CauseUnauthorised, "AccessDenied")
 	wants(t, try(access(r.server, reader)), backend.ErrNotAuthorised, backend.CauseUnauthorised,
 		"is not authorized to perform: route53:ChangeResourceRecordSets")
-	assumed := Config{RoleARN: "arn:aws:iam::111122223333:role/dns", Token: "a.token", Region: defaultRegion,
+	assumed := Config{RoleARN: "arn:aws:iam::111122223333:role/dns", Token: "a.token", Region: DefaultRegion,
 		Endpoint: r.server.URL, STSEndpoint: r.server.URL}
 	if err := try(assumed); err != nil || role.SessionToken == "" {
 		t.Errorf("a workload's identity: %v", err)

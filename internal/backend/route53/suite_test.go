@@ -37,7 +37,7 @@ func serve(t testing.TB, o route53test.Options) *route53test.Server {
 }
 
 func access(s *route53test.Server, u *route53test.User) Config {
-	return Config{AccessKeyID: u.AccessKeyID, SecretAccessKey: u.SecretAccessKey, Region: defaultRegion, Endpoint: s.URL}
+	return Config{AccessKeyID: u.AccessKeyID, SecretAccessKey: u.SecretAccessKey, Region: DefaultRegion, Endpoint: s.URL}
 }
 
 // client is one that does not wait for the service's rate.
