@@ -104,23 +104,25 @@ func (c *client) call(ctx context.Context, operation string, in, out any) error 
 	}
 	response, err := c.web.Do(request)
 	if err != nil {
-		if e, ok := errors.AsType[*backend.Error](err); ok {
-			return e
-		}
-		return &backend.Error{Class: backend.ErrUnavailable, Err: err}
+		return withClass(err)
 	}
 	defer response.Body.Close()
 	answer, err := io.ReadAll(response.Body)
 	if err != nil {
-		if e, ok := errors.AsType[*backend.Error](err); ok {
-			return e
-		}
-		return &backend.Error{Class: backend.ErrUnavailable, Err: err}
+		return withClass(err)
 	}
 	if err := json.Unmarshal(answer, out); err != nil {
 		return broken("the answer to %s cannot be read: %w", operation, err)
 	}
 	return nil
+}
+
+// withClass gives an error that has no class that of a service which cannot be reached.
+func withClass(err error) *backend.Error {
+	if e, ok := errors.AsType[*backend.Error](err); ok {
+		return e
+	}
+	return &backend.Error{Class: backend.ErrUnavailable, Err: err}
 }
 
 // judge reads an answer that is an error.
@@ -148,8 +150,7 @@ func (c *client) judge(a webcall.Answer) *backend.Error {
 
 // classed gives a code of the service a class, and says what to do.
 func (c *client) classed(code, message string) *backend.Error {
-	words := strings.TrimPrefix(webcall.Words(0, code+": "+message), "HTTP 0: ")
-	e := &backend.Error{Class: backend.ErrUnavailable, Words: words}
+	e := &backend.Error{Class: backend.ErrUnavailable, Words: webcall.Words(0, code+": "+message)}
 	switch strings.TrimSuffix(code, "Exception") {
 	case "ResourceNotFound":
 		e.Cause, e.Err = backend.CauseInvalid, fmt.Errorf("there is no such table in the region %s: create it, or write "+

@@ -88,10 +88,7 @@ func (t *Table) failed(err error) error {
 
 // within has an error say what was being done, also to those who show of it what the service said.
 func within(err error, doing string) error {
-	e := backend.Error{Class: backend.ErrUnavailable, Err: err}
-	if said, ok := errors.AsType[*backend.Error](err); ok {
-		e = *said
-	}
+	e := *withClass(err)
 	if e.Err == nil {
 		e.Err = errors.New(doing)
 	} else {

@@ -155,14 +155,18 @@ func RetryAfter(h http.Header) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// Words are what a server says, in one line that is not too long, with the status before it.
+// Words are what a server says, in one line that is not too long, with the status before it; 0: there is none, as in
+// the answer to a part of a request.
 func Words(status int, said string) string {
 	said = strings.Join(strings.Fields(strings.ToValidUTF8(said, "?")), " ")
 	const longest = 500
 	if runes := []rune(said); len(runes) > longest {
 		said = string(runes[:longest]) + "…"
 	}
-	if said == "" {
+	switch {
+	case status == 0:
+		return said
+	case said == "":
 		return "HTTP " + strconv.Itoa(status)
 	}
 	return "HTTP " + strconv.Itoa(status) + ": " + said

@@ -1,13 +1,17 @@
 package dynamodbtest
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/zonefold/zonefold/internal/backend/route53/route53test"
+)
 
 // execute changes items one by one. Errors are those of single statements.
 func (s *Server) execute(ask request) (any, error) {
 	const most = 25
 	if n := len(ask.Statements); n == 0 || n > most {
-		return nil, bad("ValidationException", "1 validation error detected: Value at 'statements' failed to satisfy "+
-			"constraint: Member must have length less than or equal to %d", most)
+		return nil, route53test.BadRequest("ValidationException", "1 validation error detected: Value at 'statements' "+
+			"failed to satisfy constraint: Member must have length less than or equal to %d", most)
 	}
 	responses := []any{}
 	for _, one := range ask.Statements {
@@ -32,12 +36,12 @@ func (s *Server) change(one statement) *Error {
 		}
 		return true
 	}
-	lost := bad("ConditionalCheckFailed", "The conditional request failed")
+	lost := route53test.BadRequest("ConditionalCheckFailed", "The conditional request failed")
 	switch {
 	case one.Statement == "INSERT INTO "+table+" VALUE {'k':?, 'o':?, 'l':?}" && len(p) == 3 && texts(0, 1) &&
 		p[2].M != nil:
 		if _, has := s.items[*p[0].S]; has {
-			return bad("DuplicateItem", "Duplicate primary key exists in table")
+			return route53test.BadRequest("DuplicateItem", "Duplicate primary key exists in table")
 		}
 		s.items[*p[0].S] = Item{"k": p[0], "o": p[1], "l": p[2]}
 	case one.Statement == "UPDATE "+table+` SET "l"=? WHERE "k"=?` && len(p) == 2 && texts(1) && p[0].M != nil:
@@ -53,7 +57,8 @@ func (s *Server) change(one statement) *Error {
 		}
 		delete(s.items, *p[0].S)
 	default:
-		return bad("ValidationError", "Statement wasn't well formed, can't be processed: %s", one.Statement)
+		return route53test.BadRequest("ValidationError", "Statement wasn't well formed, can't be processed: %s",
+			one.Statement)
 	}
 	return nil
 }

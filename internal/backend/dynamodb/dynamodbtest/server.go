@@ -52,17 +52,7 @@ func Text(s string) Attribute { return Attribute{S: &s} }
 type Item = map[string]Attribute
 
 // Error is one as the service answers it.
-type Error struct {
-	Status        int
-	Code, Message string
-}
-
-// Error tells it.
-func (e *Error) Error() string { return e.Code + ": " + e.Message }
-
-func bad(code, format string, args ...any) *Error {
-	return &Error{http.StatusBadRequest, code, fmt.Sprintf(format, args...)}
-}
+type Error = route53test.Error
 
 // Server is the service, with one table whose key is the string k.
 type Server struct {
@@ -157,7 +147,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		e, ok := errors.AsType[*Error](err)
 		if !ok {
-			e = &Error{http.StatusInternalServerError, "InternalServerError", err.Error()}
+			e = &Error{Status: http.StatusInternalServerError, Code: "InternalServerError", Message: err.Error()}
 		}
 		status = e.Status
 		namespace := "com.amazon.coral.service#"
@@ -205,11 +195,11 @@ func (s *Server) answer(r *http.Request, body []byte) (any, error) {
 		return SecretAccessKey, "", key == AccessKeyID
 	})
 	if e != nil {
-		return nil, bad(codes()[e.Code], "%s", e.Message)
+		return nil, route53test.BadRequest(codes()[e.Code], "%s", e.Message)
 	}
 	operation, ok := strings.CutPrefix(r.Header.Get("X-Amz-Target"), "DynamoDB_20120810.")
 	if !ok || r.Method != http.MethodPost || r.URL.Path != "/" {
-		return nil, bad("UnknownOperationException", "")
+		return nil, route53test.BadRequest("UnknownOperationException", "")
 	}
 	s.count[operation]++
 	if s.inject != nil {
@@ -219,10 +209,10 @@ func (s *Server) answer(r *http.Request, body []byte) (any, error) {
 	}
 	var ask request
 	if err := json.Unmarshal(body, &ask); err != nil {
-		return nil, bad("SerializationException", "%v", err)
+		return nil, route53test.BadRequest("SerializationException", "%v", err)
 	}
 	if operation != "BatchExecuteStatement" && ask.TableName != s.table {
-		return nil, bad("ResourceNotFoundException", "Requested resource not found")
+		return nil, route53test.BadRequest("ResourceNotFoundException", "Requested resource not found")
 	}
 	switch operation {
 	case "DescribeTable":
@@ -234,14 +224,14 @@ func (s *Server) answer(r *http.Request, body []byte) (any, error) {
 	case "BatchExecuteStatement":
 		return s.execute(ask)
 	}
-	return nil, bad("UnknownOperationException", "")
+	return nil, route53test.BadRequest("UnknownOperationException", "")
 }
 
 // scan answers a page. A filter leaves items out of it, and makes it no longer.
 func (s *Server) scan(ask request) (any, error) {
 	owner := ask.ExpressionAttributeValues[":ownerval"].S
 	if ask.FilterExpression != "" && (ask.FilterExpression != "o = :ownerval" || owner == nil) {
-		return nil, bad("ValidationException", "Invalid FilterExpression: %s", ask.FilterExpression)
+		return nil, route53test.BadRequest("ValidationException", "Invalid FilterExpression: %s", ask.FilterExpression)
 	}
 	attributes := strings.Split(ask.ProjectionExpression, ",")
 	start := ""

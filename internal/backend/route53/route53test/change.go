@@ -24,10 +24,10 @@ func (s *Server) changeSets(a *Account, id string, _ *http.Request, body []byte)
 	}
 	var request changesXML
 	if err := xml.Unmarshal(body, &request); err != nil {
-		return nil, sender("MalformedInput", "%v", err)
+		return nil, BadRequest("MalformedInput", "%v", err)
 	}
 	if len(request.Changes) == 0 {
-		return nil, sender("InvalidInput", "Invalid XML ; the batch has no changes")
+		return nil, BadRequest("InvalidInput", "Invalid XML ; the batch has no changes")
 	}
 	if err := quotas(request); err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (s *Server) changeSets(a *Account, id string, _ *http.Request, body []byte)
 		messages = []string{"Exceeded limit MAX_RRSETS_BY_ZONE for zone: " + z.id}
 	}
 	if len(messages) > 0 {
-		return nil, sender("InvalidChangeBatch", "[%s]", strings.Join(messages, ", "))
+		return nil, BadRequest("InvalidChangeBatch", "[%s]", strings.Join(messages, ", "))
 	}
 	z.sets = after
 	s.serial++
@@ -65,14 +65,14 @@ func quotas(request changesXML) error {
 			characters += times * utf8.RuneCountInString(value)
 		}
 		if len(set.Records) > maxInSet {
-			return sender("InvalidChangeBatch", "[Cannot have more than %d records in a RRSet.]", maxInSet)
+			return BadRequest("InvalidChangeBatch", "[Cannot have more than %d records in a RRSet.]", maxInSet)
 		}
 	}
 	switch {
 	case records > maxRecords:
-		return sender("InvalidChangeBatch", "[Number of records limit of %d exceeded.]", maxRecords)
+		return BadRequest("InvalidChangeBatch", "[Number of records limit of %d exceeded.]", maxRecords)
 	case characters > maxCharacters:
-		return sender("InvalidChangeBatch", "[RDATA character limit of %d exceeded.]", maxCharacters)
+		return BadRequest("InvalidChangeBatch", "[RDATA character limit of %d exceeded.]", maxCharacters)
 	}
 	return nil
 }

@@ -71,7 +71,8 @@ type Error struct {
 // Error tells it.
 func (e *Error) Error() string { return e.Code + ": " + e.Message }
 
-func sender(code, format string, args ...any) *Error {
+// BadRequest is an error for which the client is to blame.
+func BadRequest(code, format string, args ...any) *Error {
 	return &Error{http.StatusBadRequest, code, fmt.Sprintf(format, args...)}
 }
 
@@ -234,7 +235,7 @@ func (s *Server) answer(r *http.Request, body []byte) (any, error) {
 	}
 	if !user.account.take() {
 		s.count["throttled"]++
-		return nil, sender("Throttling", "Rate exceeded")
+		return nil, BadRequest("Throttling", "Rate exceeded")
 	}
 	if user.Denied[operation] {
 		return nil, &Error{http.StatusForbidden, "AccessDenied", fmt.Sprintf(

@@ -134,7 +134,7 @@ func maxItems(r *http.Request, most int) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
-		return 0, sender("InvalidInput", "Invalid value for 'maxitems' : %s", text)
+		return 0, BadRequest("InvalidInput", "Invalid value for 'maxitems' : %s", text)
 	}
 	return min(n, most), nil
 }
@@ -244,7 +244,7 @@ func (s *Server) listSets(a *Account, id string, r *http.Request, _ []byte) (any
 	case q.Get("name") != "":
 		from.order = orderOf(spelled(q.Get("name")))
 	case from.kind != "":
-		return nil, sender("InvalidInput", "The input is not valid: a type needs a name.")
+		return nil, BadRequest("InvalidInput", "The input is not valid: a type needs a name.")
 	}
 	out := struct {
 		XMLName              xml.Name `xml:"https://route53.amazonaws.com/doc/2013-04-01/ ListResourceRecordSetsResponse"`
