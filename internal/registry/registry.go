@@ -27,6 +27,14 @@ type Claim struct {
 	Table string // of DynamoDB, where the note is; "": in the zone
 }
 
+// Where names the place where the note is.
+func (c Claim) Where() string {
+	if c.Table != "" {
+		return "the table " + c.Table + " in DynamoDB"
+	}
+	return "TXT " + c.Note.String()
+}
+
 // Ours reports whether a claim is that of an owner whose place zonefold takes.
 func (r *Registry) Ours(c Claim) bool { return slices.Contains(r.Owners, c.Owner) }
 

@@ -57,12 +57,10 @@ func (b beside) Read(ctx context.Context, zone dnsname.Name, ask backend.Ask) (b
 	if ask.Keys != nil && len(keys) == 0 {
 		return found, nil
 	}
-	if err := b.table.read(ctx); err != nil {
+	notes, err := b.table.Notes(ctx)
+	if err != nil {
 		return backend.Observed{}, err
 	}
-	b.table.mu.Lock()
-	notes := b.table.index.notes
-	b.table.mu.Unlock()
 	if ask.Keys != nil {
 		notes = notes.Only(keys)
 	}

@@ -64,7 +64,8 @@ func newClient(cfg Config, now func() time.Time) (*client, error) {
 		return nil, err
 	}
 	if region == "" && cfg.Account.Endpoint == "" {
-		return nil, errors.New("nothing names its region: write that into spec.registries[].dynamoDB.region of the Backend")
+		return nil, errors.New("nothing names its region: write that into spec.registries[].dynamoDB.region of the " +
+			"Backend, or --dynamodb-region")
 	}
 	c := &client{url: cfg.Account.Endpoint, region: cmp.Or(region, route53.DefaultRegion), table: cfg.Table, now: now}
 	if c.url == "" {

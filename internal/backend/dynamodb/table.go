@@ -46,6 +46,16 @@ func New(cfg Config, now func() time.Time) (*Table, error) {
 	return &Table{client: c, reads: cfg.Reads, most: mostTable, turn: make(chan struct{}, 1)}, nil
 }
 
+// Notes reads the table, and returns its items as [Table.Beside] shows them.
+func (t *Table) Notes(ctx context.Context) (rr.Sets, error) {
+	if err := t.read(ctx); err != nil {
+		return rr.Sets{}, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.index.notes, nil
+}
+
 // read has the table scanned, in a scan that begins after read is called: who asks while one is under way shares the
 // next one.
 func (t *Table) read(ctx context.Context) error {

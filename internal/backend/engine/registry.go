@@ -114,12 +114,8 @@ func said(c registry.Claim) string {
 	if c.Owner == "" {
 		owner = "an unknown owner of external-dns"
 	}
-	where := "TXT " + c.Note.String()
-	if c.Table != "" {
-		where = "the table " + c.Table + " in DynamoDB"
-	}
 	return fmt.Sprintf("%s, as %s says: take it away there, or take the owner's place in spec.registries of the Backend",
-		owner, where)
+		owner, c.Where())
 }
 
 // claimed returns who else has a set by the notes that the server holds. A note is its owner's too.

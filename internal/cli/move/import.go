@@ -32,9 +32,9 @@ The output goes to standard output, or with --to into a folder, which gets a fol
 namespace and in it a file for each zone. --split team-a=*.team-a gives names to another
 namespace and delegates them to it. The first --split that matches counts.
 
-With --txt-owner-id, only those records are imported that the TXT registry of external-dns
-assigns to this owner. The registry's own records are not imported. Records of other owners,
-or of none, are listed.
+With --txt-owner-id, only those records are imported that the registry of external-dns
+assigns to this owner: TXT records in the zone, or with --registry=dynamodb a table. The
+registry's own records are not imported. Records of other owners, or of none, are listed.
 
 Standard error lists everything that cannot be represented, with the reason: what is left
 out, what is changed, and what else you should know. Nothing is left out silently.
@@ -130,6 +130,9 @@ func (f *draftFlags) run(cmd *cobra.Command, env command.Env, read func(*importi
 	return command.UntilDone(cmd.Context(), env, func(env command.Env, p *command.Progress) error {
 		i := &importing{env, p, f, options, owned, files, map[content.Kind]int{}}
 		zone, err := read(i)
+		if err == nil && owned != nil {
+			err = owned.readTable(cmd.Context(), env)
+		}
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,8 @@
 package move
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -8,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/zonefold/zonefold/internal/backend/all"
 	"github.com/zonefold/zonefold/internal/cli/command"
 	"github.com/zonefold/zonefold/internal/cli/content"
 	"github.com/zonefold/zonefold/internal/registry"
@@ -19,24 +22,44 @@ type ownedFlags struct {
 	owners []string
 	format registry.Format
 	key    string
+
+	registry string // its kind: one of registryTXT, registryTable
+	table    string
+	region   string
+	endpoint string // which external-dns takes from its environment
 }
+
+const (
+	registryTXT   = "txt"
+	registryTable = "dynamodb"
+)
 
 func (f *ownedFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.owners, "txt-owner-id", nil,
-		"import only what the external-dns of this owner has, by the TXT registry in the zone; repeatable")
+		"import only what the external-dns of this owner has, by its registry; repeatable")
 	flags.StringVar(&f.format.Prefix, "txt-prefix", "", "with --txt-owner-id: the flag of that external-dns")
 	flags.StringVar(&f.format.Suffix, "txt-suffix", "", "the same")
 	flags.StringVar(&f.format.Wildcard, "txt-wildcard-replacement", "", "the same")
 	flags.StringVar(&f.key, "txt-encrypt-aes-key-file", "", "a file with the key of --txt-encrypt-aes-key")
+	flags.StringVar(&f.registry, "registry", registryTXT,
+		"with --txt-owner-id: where that external-dns notes what it owns: txt or dynamodb")
+	flags.StringVar(&f.table, "dynamodb-table", "external-dns", "with --registry=dynamodb: the name of the table")
+	flags.StringVar(&f.region, "dynamodb-region", "", "the region of the table (default: that of the environment)")
+	flags.StringVar(&f.endpoint, "dynamodb-endpoint", "", "the URL of DynamoDB (default: that of the region)")
 }
 
 // begin returns what the flags say, nil if everything is imported.
 func (f *ownedFlags) begin() (*ownedImport, error) {
 	format := f.format
-	if len(f.owners) == 0 {
-		if f.key != "" || format.Prefix+format.Suffix+format.Wildcard != "" {
-			return nil, fmt.Errorf("--txt-prefix and the like say how the TXT registry of an external-dns is written; " +
+	switch {
+	case f.registry != registryTXT && f.registry != registryTable:
+		return nil, fmt.Errorf("--registry %q is neither txt nor dynamodb", f.registry)
+	case f.registry == registryTXT && f.region+f.endpoint != "":
+		return nil, errors.New("--dynamodb-region and --dynamodb-endpoint go with --registry=dynamodb")
+	case len(f.owners) == 0:
+		if f.registry == registryTable || f.key != "" || format.Prefix+format.Suffix+format.Wildcard != "" {
+			return nil, errors.New("--registry, --txt-prefix and the like say how an external-dns notes what it owns; " +
 				"say with --txt-owner-id whose sets to import")
 		}
 		return nil, nil //nolint:nilnil // there is none
@@ -50,8 +73,18 @@ func (f *ownedFlags) begin() (*ownedImport, error) {
 			return nil, fmt.Errorf("%s has no key of a TXT registry: %w", f.key, err)
 		}
 	}
-	return &ownedImport{registry: &registry.Registry{Formats: []registry.Format{format}, Owners: f.owners},
-		notes: rr.Sets{}.Txn()}, nil
+	o := &ownedImport{registry: &registry.Registry{Formats: []registry.Format{format}, Owners: f.owners},
+		notes: rr.Sets{}.Txn()}
+	if f.registry == registryTable {
+		o.table = f.table
+		o.at = all.ProviderConfig{Region: f.region, Surroundings: true}
+		if f.endpoint != "" {
+			o.at.Options = map[string]string{"endpoint": f.endpoint}
+		}
+		// An external-dns that moves from TXT records to a table goes by both.
+		o.registry.Formats = append(o.registry.Formats, registry.InTable(f.table))
+	}
+	return o, nil
 }
 
 // readSmall reads a regular file with a key.
@@ -70,7 +103,31 @@ func readSmall(path string) ([]byte, error) {
 type ownedImport struct {
 	registry *registry.Registry
 	notes    *rr.SetsTxn
-	count    int
+	count    int // of notes in the zone
+
+	table string // of DynamoDB, "": there is none
+	at    all.ProviderConfig
+}
+
+// readTable reads the notes of the table. It does so after the zone: external-dns enters a set into the table first.
+func (o *ownedImport) readTable(ctx context.Context, env command.Env) error {
+	if o.table == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	table, err := all.NewPool(command.Running(env.Now), nil).Table(o.table, o.at)
+	if err != nil {
+		return fmt.Errorf("--registry=dynamodb: %w", err)
+	}
+	notes, err := table.Notes(ctx)
+	if err != nil {
+		return err
+	}
+	for note := range notes.All() {
+		o.notes.Put(note)
+	}
+	return nil
 }
 
 // aside takes the notes out of a zone that is read: their names may be such as no Record can have.
@@ -103,7 +160,7 @@ func (o *ownedImport) own(z *content.Zone) {
 		other := slices.IndexFunc(claims, func(c registry.Claim) bool { return !o.registry.Ours(c) })
 		switch {
 		case other >= 0:
-			why = fmt.Sprintf("the external-dns %q owns it, by the note %s", claims[other].Owner, claims[other].Note)
+			why = fmt.Sprintf("the external-dns %q owns it, as %s says", claims[other].Owner, claims[other].Where())
 		case len(claims) > 0:
 			return true
 		}

@@ -104,7 +104,8 @@ func run(ctx context.Context, m *testing.M) (code int, err error) {
 	}
 	key := nameserver.TSIG{Name: name("bind."), Algorithm: "hmac-sha256",
 		Secret: base64.StdEncoding.EncodeToString([]byte("a secret of the name server"))}
-	zones := []nameserver.Zone{{Name: name("shop.example.")}, {Name: name("moves.example.")}}
+	zones := []nameserver.Zone{{Name: name("shop.example.")}, {Name: name("moves.example.")},
+		{Name: name("tables.example.")}}
 	if err != nil {
 		return 1, err
 	}

@@ -66,3 +66,61 @@ func TestAServerIsComparedBesideATable(t *testing.T) {
 		t.Errorf("without the table it exits with %d and says %s%s", code, out, said)
 	}
 }
+
+// TestAZoneIsImportedByATable has an external-dns that notes in a table what it owns, and in the zone what it owned
+// before.
+func TestAZoneIsImportedByATable(t *testing.T) {
+	table, err := dynamodbtest.Start(t.Context(), "names", time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = table.Stop() })
+	table.Own("www.example.org#A#", "prod")
+	table.Own("weighted.example.org#A#blue", "prod")
+	table.Own("lab.example.org#A#", "lab")
+	table.Own("www.example.com#A#", "prod")
+	t.Setenv("AWS_ACCESS_KEY_ID", dynamodbtest.AccessKeyID)
+	t.Setenv("AWS_SECRET_ACCESS_KEY", dynamodbtest.SecretAccessKey)
+	zone := filepath.Join(t.TempDir(), "zone.db")
+	if err := os.WriteFile(zone, []byte(`$TTL 300
+@ SOA ns hostmaster 7 7200 900 1209600 300
+www A 192.0.2.1
+lab A 192.0.2.2
+weighted A 192.0.2.3
+moving A 192.0.2.4
+a-moving TXT "heritage=external-dns,external-dns/owner=prod,external-dns/resource=service/web/moving"
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	imported := func() (int, string, string) {
+		return run(t, "import", "file", zone, "--origin", "example.org", "--txt-owner-id", "prod", "--registry", "dynamodb",
+			"--dynamodb-table", "names", "--dynamodb-endpoint", table.URL)
+	}
+	code, out, said := imported()
+	if code != 0 {
+		t.Fatalf("it exits with %d and says %s", code, said)
+	}
+	for _, c := range []struct {
+		name string
+		told string // "": it is imported
+	}{
+		{"www", ""},
+		{"moving", ""},
+		{"lab", `lab.example.org. A: it is not imported: the external-dns "lab" owns it, as the table names in DynamoDB says`},
+		{"weighted", `weighted.example.org. A: it is not imported: the external-dns "prod (set identifier blue)" owns it`},
+	} {
+		is := strings.Contains(out, "domainName: "+c.name+".example.org.\n")
+		if is != (c.told == "") || !strings.Contains(said, c.told) {
+			t.Errorf("%s: imported is %t; it says\n%s", c.name, is, said)
+		}
+	}
+	if n := strings.Count(out, "kind: Record\n"); n != 2 {
+		t.Errorf("%d Records are written, of 2", n)
+	}
+	if err := table.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, said := imported(); code != 1 || out != "" || !strings.Contains(said, "the table names of DynamoDB") {
+		t.Errorf("without the table it exits with %d and says %s; it writes %q", code, said, out)
+	}
+}
