@@ -16,6 +16,10 @@ type Content struct {
 	Sets rr.Sets // without the SOA
 	SOA  rr.SOA  // Serial 0; the zero SOA leaves the SOA to whoever has it
 	Hash string  // over Sets: equal if and only if they are equal
+
+	// Left is what an overlay believes to be on the server of the sets that it asserts not to be wanted any more, from an
+	// earlier process: a service that deletes only what is named exactly need not be asked for them.
+	Left rr.Sets
 }
 
 // ID identifies the content: the same if and only if sets and SOA are the same, across restarts.

@@ -63,7 +63,7 @@ func (t *target) assertions(j *job) []plan.Change {
 		}
 		change := plan.Change{Key: k, Want: scope.Clamp(want)}
 		if change.Deletes() {
-			change.Have, _ = t.state.sent.Get(k) // saves the question to a service that deletes only what is named exactly
+			change.Have = t.believed(k)
 		}
 		changes = append(changes, change)
 	}
@@ -81,7 +81,23 @@ func (t *target) released(j *job, beneath rr.Sets, k rr.Key) bool {
 	}
 	t.engine.mu.Lock()
 	defer t.engine.mu.Unlock()
-	return t.gone[k] != j.feed
+	return t.gone[k].feed != j.feed
+}
+
+// A parting is a set that an overlay does not want any more.
+type parting struct {
+	feed *Feed  // that has said so
+	left rr.Set // Content.Left
+}
+
+// believed returns what a set that is to be deleted probably is.
+func (t *target) believed(k rr.Key) rr.Set {
+	if sent, ok := t.state.sent.Get(k); ok {
+		return sent
+	}
+	t.engine.mu.Lock()
+	defer t.engine.mu.Unlock()
+	return t.gone[k].left
 }
 
 // deleted forgets what was to be deleted and is, unless it has been asserted again since.
@@ -156,7 +172,8 @@ func (f *Feed) assert(keys []rr.Key) {
 			if _, wanted := f.want.Sets.Get(k); wanted {
 				delete(t.gone, k)
 			} else {
-				t.gone[k] = f
+				left, _ := f.want.Left.Get(k)
+				t.gone[k] = parting{f, left}
 			}
 		}
 		f.engine.wake(t, wakeWant)

@@ -123,6 +123,14 @@ func TestWhatIsDeletedIsNamed(t *testing.T) {
 		if len(last) != 2 || !last[0].Have.Equal(address("a", "192.0.2.2")) || !last[1].Creates() {
 			t.Errorf("the deletions are %v", last)
 		}
+		early := own()
+		early.Left = own(address("early", "192.0.2.3")).Sets
+		f.Publish(early, []rr.Key{address("early", "").Key()})
+		b.pass(time.Minute)
+		last = s.batches[len(s.batches)-1].Changes
+		if len(last) != 1 || !last[0].Have.Equal(address("early", "192.0.2.3")) {
+			t.Errorf("the deletion of what an earlier process sent is %v", last)
+		}
 	})
 }
 

@@ -31,13 +31,13 @@ type target struct {
 	failed      time.Time
 	class       backend.ErrorClass // of the last failure
 	delay       delay
-	audit       time.Time        // when the next one is due; zero: none
-	rest        time.Time        // until then changes gather
-	gone        map[rr.Key]*Feed // of an overlay: the sets to delete, by who has said so
-	sending     []rr.Key         // of an overlay: what the run under way may send
-	incoming    []rr.Sets        // ledgers of new attachments
-	claimed     []rr.Sets        // the same of those that are exact
-	standing    Standing         // as of the last run
+	audit       time.Time          // when the next one is due; zero: none
+	rest        time.Time          // until then changes gather
+	gone        map[rr.Key]parting // of an overlay: the sets to delete
+	sending     []rr.Key           // of an overlay: what the run under way may send
+	incoming    []rr.Sets          // ledgers of new attachments
+	claimed     []rr.Sets          // the same of those that are exact
+	standing    Standing           // as of the last run
 
 	state state // of the worker; belongs to whoever runs it
 }
@@ -101,7 +101,7 @@ func newTarget(e *Engine, at spot) *target {
 	s.targets++
 	t := &target{engine: e, key: key, overlay: at.overlay, server: s, attachments: map[string]*attachment{},
 		all: !at.overlay}
-	t.dirty, t.gone, t.state.overlaid = map[rr.Key]struct{}{}, map[rr.Key]*Feed{}, map[rr.Key]struct{}{}
+	t.dirty, t.gone, t.state.overlaid = map[rr.Key]struct{}{}, map[rr.Key]parting{}, map[rr.Key]struct{}{}
 	t.delay.what = t
 	return t
 }

@@ -135,7 +135,7 @@ func (k *Controller) locate(ctx context.Context, r *record, run *run) error {
 		// another record may have removed it meanwhile, or a Zone overwritten it
 		keys = append(keys, r.key)
 	}
-	p.publish(keys)
+	p.publish(keys, rr.Set{})
 	return nil
 }
 

@@ -39,15 +39,16 @@ type attachment struct {
 // deliver finds the hosted zone of a record and hands the set to the engine. A run whose zone is nil afterwards has
 // nothing to do there.
 func (k *Controller) deliver(ctx context.Context, r *record, run *run) error {
-	var set rr.Set
-	var err error
-	if run.step == Put {
-		if set, err = dialect.Convert(&run.object.Spec); err != nil {
-			return err
-		}
-		set.Hint = dialect.StackOf(run.object)
-	} else if r.key == (rr.Key{}) {
+	if run.step == Remove && r.key == (rr.Key{}) {
 		return nil // what has no name was never anywhere
+	}
+	set, err := dialect.Convert(&run.object.Spec)
+	set.Hint = dialect.StackOf(run.object)
+	switch {
+	case run.step == Put && err != nil:
+		return err
+	case run.step == Remove && (err != nil || set.Key() != r.key):
+		set = rr.Set{} // it is removed by its name
 	}
 	account, z, err := k.reach(ctx, r, run)
 	switch {
@@ -82,7 +83,8 @@ func (k *Controller) reach(ctx context.Context, r *record, run *run) (backend.Ac
 	return account, z, err
 }
 
-// send has the engine put a set into its hosted zone, or remove it. k.mu is held.
+// send has the engine put a set into its hosted zone, or remove it. What is removed is believed to be the set given.
+// k.mu is held.
 func (k *Controller) send(r *record, run *run, account backend.Account, z backend.HostedZone, set rr.Set) {
 	if h := r.holding; h != nil && (h.at.key != z.Target || h.key != r.key) {
 		k.drop(r) // the set stays where it was: Gardener says when something is to be removed
@@ -100,7 +102,7 @@ func (k *Controller) send(r *record, run *run, account backend.Account, z backen
 	run.at, run.account, run.zone, run.sent, run.generation = p, account, z, k.Clock(), p.generation
 	l.records[r] = struct{}{}
 	k.tidy(p, r)
-	run.seq = p.publish([]rr.Key{r.key})
+	run.seq = p.publish([]rr.Key{r.key}, set)
 	k.handed(run)
 	k.Engine.Poke(p.key)
 }
@@ -175,16 +177,23 @@ func (p *hostedZone) wants(key rr.Key) {
 	p.version++
 }
 
-// publish has the engine see to it that the sets of some keys are as they should be, whatever is there.
-func (p *hostedZone) publish(keys []rr.Key) uint64 {
-	return p.feed.Publish(engine.Content{Sets: p.content, Hash: strconv.FormatUint(p.version, 10)}, keys)
+// publish has the engine see to it that the sets of some keys are as they should be, whatever is there. If one is not
+// wanted any more, it is believed to be the one given, unless that is zero.
+func (p *hostedZone) publish(keys []rr.Key, believed rr.Set) uint64 {
+	content := engine.Content{Sets: p.content, Hash: strconv.FormatUint(p.version, 10)}
+	if len(believed.Data) > 0 {
+		left := rr.Sets{}.Txn()
+		left.Put(believed)
+		content.Left = left.Sets()
+	}
+	return p.feed.Publish(content, keys)
 }
 
 // drop forgets what a record has at a hosted zone, and leaves it there. k.mu is held.
 func (k *Controller) drop(r *record) {
 	if h := r.holding; h != nil {
 		h.at.leave(r, h.key)
-		h.at.publish([]rr.Key{})
+		h.at.publish([]rr.Key{}, rr.Set{})
 		k.hold(r, nil)
 		k.tidy(h.at, r)
 	}

@@ -134,3 +134,34 @@ func TestAZoneIsMadeAnew(t *testing.T) {
 		t.Errorf("the zone is %v, want %s", z, second)
 	}
 }
+
+// TestADeletionAfterARestartListsNothing has the service, which deletes only what is named in full, be told what the
+// objects ask for. Where that is not what the service has, it is asked.
+func TestADeletionAfterARestartListsNothing(t *testing.T) {
+	a := newAWS(t)
+	id := a.account.AddZone("example.org", false)
+	for _, r := range []string{"api A api.example.org 192.0.2.1", "www CNAME www.example.org other.example.net",
+		"lb CNAME lb.example.org app-1.eu-west-1.elb.amazonaws.com", "odd A odd.example.org 192.0.2.2"} {
+		name, rest, _ := strings.Cut(r, " ")
+		a.record(name, "aws-route53 creds "+rest)
+		a.until(name, "Create Succeeded")
+	}
+	a.stop()
+	ttl := int64(120)
+	a.server.Put(id, route53test.Set{Name: "odd.example.org.", Type: "A", TTL: &ttl, Records: []string{"192.0.2.9"}})
+	a.start()
+	lists := a.server.Count("ListResourceRecordSets")
+	for _, name := range []string{"api", "www", "lb"} {
+		a.delete(name)
+		a.until(name, "gone")
+	}
+	a.has(id, "api.example.org.")
+	a.has(id, "www.example.org.")
+	a.has(id, "lb.example.org.")
+	if n := a.server.Count("ListResourceRecordSets") - lists; n != 0 {
+		t.Errorf("it lists the sets of a zone %d times", n)
+	}
+	a.delete("odd")
+	a.until("odd", "gone")
+	a.has(id, "odd.example.org.")
+}
