@@ -144,6 +144,9 @@ func withTheToken() []attempt {
 				s.policy("freezes", s.rewrites(
 					`{apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {namespace: victim, name: zone}}`,
 					`{"metadata":{"annotations":{"zonefold.dev/`+annotation+`":"1"}}}`))
+				s.policy("freezes", s.rewrites(
+					`{apiVersion: bindy.firestoned.io/v1beta1, kind: DNSZone, metadata: {namespace: victim, name: zone}}`,
+					`{"metadata":{"annotations":{"zonefold.dev/`+annotation+`":"1"}}}`))
 			}
 		},
 	}, {

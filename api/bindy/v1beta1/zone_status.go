@@ -36,7 +36,8 @@ type DNSZoneStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
 	// Ready: every server has confirmed the zone. Progressing: a change is under
-	// way. Degraded: it works in part. DeletionsHeld: see held.
+	// way. Degraded: it works in part. DeletionsHeld: see held. Frozen: what is
+	// published stays as it is.
 	//
 	// +listType=map
 	// +listMapKey=type
@@ -91,6 +92,14 @@ type DNSZoneStatus struct {
 	// +nullable
 	// +optional
 	Content string `json:"content,omitempty"`
+
+	// That content, while the zone is frozen and no more than 768 KiB: a line for
+	// each record, the SOA first and without its serial.
+	//
+	// +kubebuilder:validation:MaxLength=1048576
+	// +nullable
+	// +optional
+	Published string `json:"published,omitempty"`
 
 	// What the protection of a Backend holds; absent when nothing is held.
 	//

@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	bindy "github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/cli/manifest"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -53,12 +55,17 @@ func (e *explanation) followUp() string {
 
 // frozen says that what waits does so because the Zone is frozen, "" if it is not.
 func (e *explanation) frozen() string {
-	z := e.zone.Object.Zone
-	if z == nil || apimeta.FindStatusCondition(z.Status.Conditions, ConditionFrozen) == nil {
+	var conditions []metav1.Condition
+	if z := e.zone.Object.Zone; z != nil {
+		conditions = z.Status.Conditions
+	} else if z, ok := e.zone.Object.Bindy.(*bindy.DNSZone); ok {
+		conditions = z.Status.Conditions
+	}
+	is := apimeta.FindStatusCondition(conditions, ConditionFrozen)
+	if is == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s is frozen: %s", e.zone.Object.Ref,
-		apimeta.FindStatusCondition(z.Status.Conditions, ConditionFrozen).Message)
+	return fmt.Sprintf("%s is frozen: %s", e.zone.Object.Ref, is.Message)
 }
 
 // create says which objects would make a name that nobody asks for.

@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 
-	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/cli/command"
 	"github.com/zonefold/zonefold/internal/cli/plain"
@@ -48,8 +47,16 @@ type PastChange struct {
 	Delta          []string                  `json:"delta"`
 }
 
+// NoHistory says that a DNSZone has none.
+func NoHistory(z *command.FoundZone) error {
+	return fmt.Errorf("%s has no history: the operator keeps one of Zones of kubi.zone only", z)
+}
+
 // RevisionsOf returns the history of a Zone, oldest first.
-func RevisionsOf(ctx context.Context, c *command.Cluster, z *kubizone.Zone) ([]zonefold.ZoneRevision, error) {
+func RevisionsOf(ctx context.Context, c *command.Cluster, z *command.FoundZone) ([]zonefold.ZoneRevision, error) {
+	if z.Zone == nil {
+		return nil, NoHistory(z)
+	}
 	var out []zonefold.ZoneRevision
 	err := command.EachPage(ctx, c.Zonefold("zonerevisions"), z.Namespace, func(list *zonefold.ZoneRevisionList) {
 		for i := range list.Items {
@@ -59,18 +66,15 @@ func RevisionsOf(ctx context.Context, c *command.Cluster, z *kubizone.Zone) ([]z
 		}
 	})
 	if err != nil {
-		return nil, fmt.Errorf("reading the ZoneRevisions of Zone %s/%s: %w", z.Namespace, z.Name, err)
+		return nil, fmt.Errorf("reading the ZoneRevisions of %s: %w", z, err)
 	}
 	slices.SortFunc(out, dialect.CompareRevisions)
 	return out, nil
 }
 
 // PastOf returns the history of a Zone, of those revisions that keep lets in.
-func PastOf(z *kubizone.Zone, list []zonefold.ZoneRevision, keep func(*PastChange) bool) Past {
-	out := Past{Zone: z.Status.FQDN, Namespace: z.Namespace, Name: z.Name, Revisions: []PastChange{}}
-	if z.Status.Serial != nil {
-		out.Serial = int64(*z.Status.Serial)
-	}
+func PastOf(z *command.FoundZone, list []zonefold.ZoneRevision, keep func(*PastChange) bool) Past {
+	out := Past{Zone: z.FQDN, Namespace: z.Namespace, Name: z.Name, Serial: z.Serial, Revisions: []PastChange{}}
 	for i := range slices.Backward(list) {
 		s := &list[i].Spec
 		change := PastChange{
@@ -209,7 +213,7 @@ or you may not read it.`,
 			if err != nil {
 				return err
 			}
-			z, err := enclosing(ctx, c, flags.Namespace, name)
+			z, err := command.Enclosing(ctx, c, flags.Namespace, name)
 			if err != nil {
 				return err
 			}
@@ -219,8 +223,7 @@ or you may not read it.`,
 			}
 			p := PastOf(z, list, func(change *PastChange) bool { return change.about(name, typ) })
 			if len(p.Revisions) == 0 {
-				return fmt.Errorf("no change in the history of Zone %s/%s was about %s", z.Namespace, z.Name,
-					strings.Join(args, " "))
+				return fmt.Errorf("no change in the history of %s was about %s", z, strings.Join(args, " "))
 			}
 			return out.Print(env, p, p.blamed)
 		},
@@ -239,29 +242,6 @@ func nameAndType(args []string) (dnsname.Name, rr.Type, error) {
 	}
 	typ, err := rr.ParseType(strings.ToUpper(args[1]))
 	return name, typ, err
-}
-
-// enclosing returns the Zone with the longest name that a name is in.
-func enclosing(ctx context.Context, c *command.Cluster, namespace string, name dnsname.Name) (*kubizone.Zone, error) {
-	var found *kubizone.Zone
-	longest := 0
-	err := command.EachPage(ctx, command.ZonesOf(c), namespace, func(list *kubizone.ZoneList) {
-		for i := range list.Items {
-			apex, err := dnsname.Parse(list.Items[i].Status.FQDN)
-			if err == nil && list.Items[i].Status.Serial != nil && name.Under(apex) && apex.NumLabels() >= longest {
-				longest, found = apex.NumLabels(), &list.Items[i]
-			}
-		}
-	})
-	switch {
-	case err != nil && namespace == "":
-		return nil, fmt.Errorf("looking for the Zone of %s in all namespaces: %w; say with -n in which one it is", name, err)
-	case err != nil:
-		return nil, fmt.Errorf("looking for the Zone of %s in namespace %s: %w", name, namespace, err)
-	case found == nil:
-		return nil, fmt.Errorf("no Zone that was published has %s", name)
-	}
-	return found, nil
 }
 
 // about has a change keep the lines that are about a name, and reports whether there are any.

@@ -8,11 +8,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
-	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/cli/ask"
 	"github.com/zonefold/zonefold/internal/cli/command"
@@ -39,15 +36,16 @@ func newFreeze(env command.Env) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use:   "freeze ZONE [--reason TEXT]",
-		Short: "Have what is published of a Zone stay as it is",
-		Long: `freeze sets the annotation ` + zonefold.FreezeAnnotation + ` on a Zone. Its servers then keep
-what they have. No change is sent, not even after a restart of the operator, and what
+		Short: "Have what is published of a Zone or DNSZone stay as it is",
+		Long: `freeze sets the annotation ` + zonefold.FreezeAnnotation + ` on a Zone or DNSZone. Its servers then
+keep what they have. No change is sent, not even after a restart of the operator, and what
 somebody edits on a server is put back. The condition Frozen of the Zone says what is
 waiting, and Records that wait are not Ready, with the reason Frozen. Use thaw to end it.
 
 A Zone that is deleted or loses its name is still withdrawn.
 
-ZONE is NAMESPACE/NAME of a Zone, or its domain name. You need the right to patch it.
+ZONE is NAMESPACE/NAME of a Zone or DNSZone, or its domain name. You need the right to patch
+it. If there are both of that name, put zone/ or dnszone/ before it.
 
 Exit codes: 0 when the operator reports that the Zone is frozen; 1 when it does not within
 --timeout, you may not do this, or there is no such Zone.`,
@@ -55,8 +53,8 @@ Exit codes: 0 when the operator reports that the Zone is frozen; 1 when it does 
   zonefold freeze dns/example-org`,
 		Args: command.Takes("ZONE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.Run(cmd.Context(), args[0], func(ctx context.Context, c *command.Cluster, z *kubizone.Zone) error {
-				return Annotate(ctx, c, z, map[string]any{zonefold.FreezeAnnotation: reason})
+			return f.Run(cmd.Context(), args[0], func(ctx context.Context, _ *command.Cluster, z *command.FoundZone) error {
+				return Annotate(ctx, z, map[string]any{zonefold.FreezeAnnotation: reason})
 			}, f.Frozen)
 		},
 	}
@@ -70,19 +68,20 @@ func newThaw(env command.Env) *cobra.Command {
 	f := Freezing{Env: env}
 	cmd := &cobra.Command{
 		Use:   "thaw ZONE",
-		Short: "Let a Zone that was frozen follow its objects again",
+		Short: "Let a Zone or DNSZone that was frozen follow its objects again",
 		Long: `thaw removes the annotations of freeze and rollback from a Zone. Everything that has waited
 is sent.
 
-ZONE is NAMESPACE/NAME of a Zone, or its domain name. You need the right to patch it.
+ZONE is NAMESPACE/NAME of a Zone or DNSZone, or its domain name. You need the right to patch
+it. If there are both of that name, put zone/ or dnszone/ before it.
 
 Exit codes: 0 when the operator reports that the Zone is not frozen; 1 when it does not
 within --timeout, you may not do this, or there is no such Zone.`,
 		Example: `  zonefold thaw example.org`,
 		Args:    command.Takes("ZONE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.Run(cmd.Context(), args[0], func(ctx context.Context, c *command.Cluster, z *kubizone.Zone) error {
-				return Annotate(ctx, c, z, map[string]any{zonefold.FreezeAnnotation: nil,
+			return f.Run(cmd.Context(), args[0], func(ctx context.Context, _ *command.Cluster, z *command.FoundZone) error {
+				return Annotate(ctx, z, map[string]any{zonefold.FreezeAnnotation: nil,
 					zonefold.RollbackAnnotation: nil})
 			}, f.Thawed)
 		},
@@ -92,32 +91,27 @@ within --timeout, you may not do this, or there is no such Zone.`,
 }
 
 // Annotate changes annotations of a Zone; nil takes one off.
-func Annotate(ctx context.Context, c *command.Cluster, z *kubizone.Zone, annotations map[string]any) error {
-	return AnnotateAs(ctx, c, z, annotations, "")
+func Annotate(ctx context.Context, z *command.FoundZone, annotations map[string]any) error {
+	return AnnotateAs(ctx, z, annotations, "")
 }
 
 // AnnotateAs is annotate that the API server only tries with the value All for dryRun.
-func AnnotateAs(ctx context.Context, c *command.Cluster, z *kubizone.Zone, annotations map[string]any,
+func AnnotateAs(ctx context.Context, z *command.FoundZone, annotations map[string]any,
 	dryRun string) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": z.UID, "annotations": annotations}})
 	if err != nil {
 		return err
 	}
-	request := command.ZonesOf(c).Of(command.ZonesOf(c).Patch(types.MergePatchType), z.Namespace).Name(z.Name).Body(patch)
-	if dryRun != "" {
-		request = request.Param("dryRun", dryRun)
-	}
-	err = request.Do(ctx).Into(z)
-	if err != nil {
-		return fmt.Errorf("annotating Zone %s/%s: %w", z.Namespace, z.Name, err)
+	if err := z.Patch(ctx, patch, dryRun); err != nil {
+		return fmt.Errorf("annotating %s: %w", z, err)
 	}
 	return nil
 }
 
 // Run asks for a change of a Zone, and waits until a sentence about it can be said.
 func (f *Freezing) Run(ctx context.Context, zone string, ask func(context.Context, *command.Cluster,
-	*kubizone.Zone) error,
-	told func(*kubizone.Zone) string) error {
+	*command.FoundZone) error,
+	told func(*command.FoundZone) string) error {
 	c, _, err := f.Flags.Connect(f.Env)
 	if err != nil {
 		return err
@@ -132,7 +126,7 @@ func (f *Freezing) Run(ctx context.Context, zone string, ask func(context.Contex
 	if f.Timeout <= 0 {
 		return nil
 	}
-	sentence, err := f.wait(ctx, c, z, told)
+	sentence, err := f.wait(ctx, z, told)
 	if err != nil {
 		return err
 	}
@@ -144,8 +138,8 @@ func (f *Freezing) Run(ctx context.Context, zone string, ask func(context.Contex
 const freezePoll = 100 * time.Millisecond
 
 // wait reads a Zone until told says something of it.
-func (f *Freezing) wait(ctx context.Context, c *command.Cluster, z *kubizone.Zone,
-	told func(*kubizone.Zone) string) (string, error) {
+func (f *Freezing) wait(ctx context.Context, z *command.FoundZone,
+	told func(*command.FoundZone) string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.Timeout)
 	defer cancel()
 	ticker := time.NewTicker(freezePoll)
@@ -156,41 +150,29 @@ func (f *Freezing) wait(ctx context.Context, c *command.Cluster, z *kubizone.Zon
 		}
 		select {
 		case <-ctx.Done():
-			return "", fmt.Errorf("the annotation is on Zone %s/%s, and the operator has not answered within %s: see whether "+
-				"it runs, and read the conditions of the Zone", z.Namespace, z.Name, f.Timeout)
+			return "", fmt.Errorf("the annotation is on %s, and the operator has not answered within %s: see whether it runs, "+
+				"and read the conditions of the %s", z, f.Timeout, z.Kind)
 		case <-ticker.C:
 		}
-		var now kubizone.Zone
-		err := command.ZonesOf(c).Of(command.ZonesOf(c).Get(), z.Namespace).Name(z.Name).Do(ctx).Into(&now)
-		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
-			return "", fmt.Errorf("reading Zone %s/%s: %w", z.Namespace, z.Name, err)
-		} else if err == nil {
-			*z = now
+		if err := z.Read(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			return "", fmt.Errorf("reading %s: %w", z, err)
 		}
 	}
 }
 
 // Frozen says that a Zone is frozen; "": it is not yet.
-func (f *Freezing) Frozen(z *kubizone.Zone) string {
-	is := apimeta.FindStatusCondition(z.Status.Conditions, ask.ConditionFrozen)
+func (f *Freezing) Frozen(z *command.FoundZone) string {
+	is := z.Condition(ask.ConditionFrozen)
 	if is == nil || is.Status != metav1.ConditionTrue {
 		return ""
 	}
-	return fmt.Sprintf("Zone %s/%s is frozen at serial %s: %s", z.Namespace, z.Name, SerialText(z), is.Message)
+	return fmt.Sprintf("%s is frozen at serial %s: %s", z, z.SerialText(), is.Message)
 }
 
 // Thawed says that a Zone follows its objects; "": it does not yet.
-func (f *Freezing) Thawed(z *kubizone.Zone) string {
-	if apimeta.FindStatusCondition(z.Status.Conditions, ask.ConditionFrozen) != nil {
+func (f *Freezing) Thawed(z *command.FoundZone) string {
+	if z.Condition(ask.ConditionFrozen) != nil {
 		return ""
 	}
-	return fmt.Sprintf("Zone %s/%s follows its objects again", z.Namespace, z.Name)
-}
-
-// SerialText returns the serial of a Zone, as its status has it.
-func SerialText(z *kubizone.Zone) string {
-	if z.Status.Serial == nil {
-		return "-"
-	}
-	return fmt.Sprint(int64(*z.Status.Serial))
+	return fmt.Sprintf("%s follows its objects again", z)
 }

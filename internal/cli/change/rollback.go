@@ -9,9 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 
-	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/cli/ask"
 	"github.com/zonefold/zonefold/internal/cli/command"
@@ -67,7 +65,7 @@ not do this, or there is no such Zone or serial.`,
 var errNo = errors.New("nothing is done: say yes, or --yes")
 
 // ask shows what would change, and annotates the Zone if that is what is wanted.
-func (r *RollingBack) ask(ctx context.Context, c *command.Cluster, z *kubizone.Zone) error {
+func (r *RollingBack) ask(ctx context.Context, c *command.Cluster, z *command.FoundZone) error {
 	edits, err := r.Plan(ctx, c, z)
 	if err != nil {
 		return err
@@ -75,8 +73,8 @@ func (r *RollingBack) ask(ctx context.Context, c *command.Cluster, z *kubizone.Z
 	for line := range strings.Lines(zone.EditText(edits)) {
 		fmt.Fprintln(r.Env.Stdout, plain.Line(strings.TrimSuffix(line, "\n")))
 	}
-	fmt.Fprintf(r.Env.Stdout, "Zone %s/%s at serial %s goes back to serial %d: %s.\n", z.Namespace, z.Name, SerialText(z),
-		r.To, command.Count(len(edits), "set")+" of it would be otherwise")
+	fmt.Fprintf(r.Env.Stdout, "%s at serial %s goes back to serial %d: %s of it would be otherwise.\n", z, z.SerialText(),
+		r.To, command.Count(len(edits), "set"))
 	if !r.yes {
 		fmt.Fprint(r.Env.Stderr, "Publish that, and freeze the Zone? [y/N] ")
 		answer, _ := bufio.NewReader(r.Env.Stdin).ReadString('\n')
@@ -84,20 +82,23 @@ func (r *RollingBack) ask(ctx context.Context, c *command.Cluster, z *kubizone.Z
 			return errNo
 		}
 	}
-	return Annotate(ctx, c, z, map[string]any{zonefold.RollbackAnnotation: strconv.FormatInt(r.To, 10)})
+	return Annotate(ctx, z, map[string]any{zonefold.RollbackAnnotation: strconv.FormatInt(r.To, 10)})
 }
 
 // Plan returns what the rollback changes.
-func (r *RollingBack) Plan(ctx context.Context, c *command.Cluster, z *kubizone.Zone) ([]zone.Edit, error) {
+func (r *RollingBack) Plan(ctx context.Context, c *command.Cluster, z *command.FoundZone) ([]zone.Edit, error) {
+	if z.Zone == nil {
+		return nil, ask.NoHistory(z)
+	}
 	list, err := ask.RevisionsOf(ctx, c, z)
 	if err != nil {
 		return nil, err
 	}
-	name, err := dnsname.Parse(z.Status.FQDN)
-	if err != nil || z.Status.Serial == nil {
-		return nil, fmt.Errorf("nothing of Zone %s/%s is published", z.Namespace, z.Name)
+	name, err := dnsname.Parse(z.FQDN)
+	if err != nil || z.Serial == 0 {
+		return nil, fmt.Errorf("nothing of %s is published", z)
 	}
-	now, err := move.PublishedBy(ctx, c, name, z)
+	now, err := move.PublishedBy(ctx, c, name, z.Zone)
 	if err != nil {
 		return nil, err
 	}
@@ -109,10 +110,10 @@ func (r *RollingBack) Plan(ctx context.Context, c *command.Cluster, z *kubizone.
 }
 
 // RolledBack says what the operator has made of it, "" for nothing yet.
-func (r *RollingBack) RolledBack(z *kubizone.Zone) string {
-	is := apimeta.FindStatusCondition(z.Status.Conditions, ask.ConditionFrozen)
+func (r *RollingBack) RolledBack(z *command.FoundZone) string {
+	is := z.Condition(ask.ConditionFrozen)
 	if is == nil || !strings.Contains(is.Message, fmt.Sprintf("to serial %d", r.To)) {
 		return ""
 	}
-	return fmt.Sprintf("Zone %s/%s: %s", z.Namespace, z.Name, is.Message)
+	return fmt.Sprintf("%s: %s", z, is.Message)
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	bindy "github.com/zonefold/zonefold/api/bindy/v1beta1"
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/cli/plain"
@@ -45,14 +46,17 @@ func (f *ClusterFlags) RegisterConnection(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.asGroups, "as-group", nil, "a group to impersonate; repeatable")
 }
 
-// A Cluster is what is asked of an API server: Zones, their ZoneSlices, and the Leases of operators.
-type Cluster struct{ zones, slices, leases rest.Interface }
+// A Cluster is what is asked of an API server: Zones, their ZoneSlices, DNSZones, and the Leases of operators.
+type Cluster struct{ zones, slices, bindy, leases rest.Interface }
 
 // Kubizone is where objects of kubi.zone are asked for, by the name of their resource.
 func (c *Cluster) Kubizone(resource string) Kind { return Kind{c.zones, resource} }
 
 // Zonefold is where objects of zonefold.dev are asked for, by the name of their resource.
 func (c *Cluster) Zonefold(resource string) Kind { return Kind{c.slices, resource} }
+
+// Bindy is where objects of bindy.firestoned.io are asked for, by the name of their resource.
+func (c *Cluster) Bindy(resource string) Kind { return Kind{c.bindy, resource} }
 
 // Config returns how to reach the cluster, and the namespace to work in.
 func (f *ClusterFlags) Config(env Env) (*rest.Config, string, error) {
@@ -89,7 +93,7 @@ func (f *ClusterFlags) Connect(env Env) (*Cluster, string, error) {
 	}
 	scheme := runtime.NewScheme()
 	if err := errors.Join(kubizone.AddToScheme(scheme), zonefold.AddToScheme(scheme),
-		coordinationv1.AddToScheme(scheme)); err != nil {
+		bindy.AddToScheme(scheme), coordinationv1.AddToScheme(scheme)); err != nil {
 		return nil, "", err
 	}
 	codecs := serializer.NewCodecFactory(scheme).WithoutConversion()
@@ -100,7 +104,8 @@ func (f *ClusterFlags) Connect(env Env) (*Cluster, string, error) {
 	}
 	var c Cluster
 	for version, client := range map[schema.GroupVersion]*rest.Interface{
-		kubizone.GroupVersion: &c.zones, zonefold.GroupVersion: &c.slices, coordinationv1.SchemeGroupVersion: &c.leases,
+		kubizone.GroupVersion: &c.zones, zonefold.GroupVersion: &c.slices, bindy.GroupVersion: &c.bindy,
+		coordinationv1.SchemeGroupVersion: &c.leases,
 	} {
 		if *client, err = of(version); err != nil {
 			return nil, "", fmt.Errorf("connecting to the cluster: %w", err)

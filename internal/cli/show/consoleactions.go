@@ -13,7 +13,6 @@ import (
 
 	"k8s.io/client-go/discovery"
 
-	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/cli/ask"
 	"github.com/zonefold/zonefold/internal/cli/change"
@@ -25,6 +24,11 @@ import (
 // errFiles is about what files do not have.
 var errFiles = errors.New("the objects are those of files, which have no history, and nothing of them is published")
 
+// objectText names an object as command.FindZone takes it.
+func objectText(of console.Object) string {
+	return strings.ToLower(of.Kind) + "/" + of.Namespace + "/" + of.Name
+}
+
 // History implements console.Source: it is what history says.
 func (w *consoleWorld) History(ctx context.Context, of console.Object) (*console.History, error) {
 	if !w.explainer().Cluster {
@@ -34,7 +38,7 @@ func (w *consoleWorld) History(ctx context.Context, of console.Object) (*console
 	if err != nil {
 		return nil, err
 	}
-	z, err := command.FindZone(ctx, c, "", of.Namespace+"/"+of.Name)
+	z, err := command.FindZone(ctx, c, "", objectText(of))
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +47,7 @@ func (w *consoleWorld) History(ctx context.Context, of console.Object) (*console
 		return nil, err
 	}
 	p := ask.PastOf(z, list, func(*ask.PastChange) bool { return true })
-	out := &console.History{Serial: change.SerialText(z)}
+	out := &console.History{Serial: z.SerialText()}
 	for i := range p.Revisions {
 		r := &p.Revisions[i]
 		one := console.Revision{Serial: fmt.Sprint(r.Serial), Previous: fmt.Sprint(r.PreviousSerial), Time: r.Time,
@@ -81,7 +85,7 @@ func (w *consoleWorld) Plan(ctx context.Context, a console.Action) (*console.Pla
 	if err != nil {
 		return nil, err
 	}
-	z, err := command.FindZone(ctx, c, "", a.Of.Namespace+"/"+a.Of.Name)
+	z, err := command.FindZone(ctx, c, "", objectText(a.Of))
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +93,7 @@ func (w *consoleWorld) Plan(ctx context.Context, a console.Action) (*console.Pla
 	if err != nil {
 		return nil, err
 	}
-	if err := change.AnnotateAs(ctx, c, z, annotationsOf(a), "All"); err != nil {
+	if err := change.AnnotateAs(ctx, z, annotationsOf(a), "All"); err != nil {
 		out.Refused = "You could not have it done: " + err.Error() + "."
 	}
 	return out, nil
@@ -97,9 +101,9 @@ func (w *consoleWorld) Plan(ctx context.Context, a console.Action) (*console.Pla
 
 // planOf says what an action would do with a Zone.
 func (w *consoleWorld) planOf(
-	ctx context.Context, c *command.Cluster, z *kubizone.Zone, a console.Action,
+	ctx context.Context, c *command.Cluster, z *command.FoundZone, a console.Action,
 ) (*console.Plan, error) {
-	name := fmt.Sprintf("Zone %s/%s at serial %s", z.Namespace, z.Name, change.SerialText(z))
+	name := fmt.Sprintf("%s at serial %s", z, z.SerialText())
 	switch a.Verb {
 	case console.Freeze:
 		return &console.Plan{ID: string(a.Verb), Sentence: name + " stays as it is published: what changes waits."}, nil
@@ -196,12 +200,12 @@ func (w *consoleWorld) Do(ctx context.Context, a console.Action, plan string) (s
 	}
 	f := change.RollingBack{Freezing: change.Freezing{Env: w.env, Flags: w.flags.Cluster, Timeout: actionTakes}}
 	f.Env.Stdout = &said
-	told := map[console.Verb]func(*kubizone.Zone) string{console.Freeze: f.Frozen, console.Thaw: f.Thawed}[a.Verb]
+	told := map[console.Verb]func(*command.FoundZone) string{console.Freeze: f.Frozen, console.Thaw: f.Thawed}[a.Verb]
 	if told == nil {
 		f.To, _ = strconv.ParseInt(a.Serial, 10, 64) // which the plan has read
 		told = f.RolledBack
 	}
-	err := f.Run(ctx, a.Of.Namespace+"/"+a.Of.Name, func(ctx context.Context, c *command.Cluster, z *kubizone.Zone) error {
+	err := f.Run(ctx, objectText(a.Of), func(ctx context.Context, c *command.Cluster, z *command.FoundZone) error {
 		now, err := w.planOf(ctx, c, z, a)
 		if err == nil && now.ID != plan {
 			err = errOtherPlan
@@ -209,7 +213,7 @@ func (w *consoleWorld) Do(ctx context.Context, a console.Action, plan string) (s
 		if err != nil {
 			return err
 		}
-		return change.Annotate(ctx, c, z, annotationsOf(a))
+		return change.Annotate(ctx, z, annotationsOf(a))
 	}, told)
 	return said.String(), err
 }

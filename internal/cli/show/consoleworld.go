@@ -147,7 +147,7 @@ func consoleZone(z *ask.TreeZone, of *fold.ZoneResult, cluster bool) console.Zon
 	}
 	if of.Object.Zone != nil {
 		if of.Object.Zone.Status.Serial != nil {
-			out.Serial = change.SerialText(of.Object.Zone)
+			out.Serial = strconv.FormatInt(int64(*of.Object.Zone.Status.Serial), 10)
 		}
 		if held := of.Object.Zone.Status.Held; held != nil {
 			out.Held = &console.Held{Sets: int(held.Sets), Examples: held.Examples, Plan: held.Plan}

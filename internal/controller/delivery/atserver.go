@@ -21,7 +21,8 @@ func (d *Deliveries) AtServer(server string, wants func(zone.ID) bool) (zones []
 			continue
 		}
 		a := z.at(server)
-		switch {
+		switch l := z.current(); {
+		case l != nil && l.held:
 		case a == nil || a.report == nil:
 			complete = false
 		case a.report.Seq > 0 && a.report.Err == nil:
@@ -89,7 +90,8 @@ func declined(err error) bool {
 	return class == backend.ErrHeld || class == backend.ErrRejected
 }
 
-// Refused reports whether no server takes a Zone at all: who follows them need not wait for it.
+// Refused reports whether no server takes a Zone at all, or is given any of it as it is frozen: who follows them need
+// not wait for it.
 func (d *Deliveries) Refused(id zone.ID) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -97,8 +99,12 @@ func (d *Deliveries) Refused(id zone.ID) bool {
 	if z == nil || z.feeds[z.snapshot.Name] == nil {
 		return false
 	}
+	l := z.feeds[z.snapshot.Name]
+	if l.held {
+		return true
+	}
 	refused := false
-	for _, a := range z.feeds[z.snapshot.Name].at {
+	for _, a := range l.at {
 		r := a.report
 		if r == nil || r.Seq > 0 || !declined(r.Err) {
 			return false

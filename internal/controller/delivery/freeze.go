@@ -3,8 +3,13 @@ package delivery
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -22,6 +27,20 @@ func Reason(text string) string {
 type Freeze struct {
 	Reason string // for people; "" for none
 	Serial uint32 // whose content is to be published; 0: that which is
+}
+
+// FreezeOf returns what an object asks of what is published of it, nil if that is nothing.
+func FreezeOf(o metav1.Object) *Freeze {
+	reason, frozen := o.GetAnnotations()[zonefold.FreezeAnnotation]
+	serial, back := o.GetAnnotations()[zonefold.RollbackAnnotation]
+	if !frozen && !back || o.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	n, err := strconv.ParseUint(serial, 10, 32)
+	if back && err != nil {
+		n = 0 // what is no serial holds what there is
+	}
+	return &Freeze{Reason: Reason(reason), Serial: uint32(n)}
 }
 
 // frozen is what is held of a Zone, and what waits meanwhile. Deliveries.mu guards it.
@@ -99,18 +118,25 @@ func (d *Deliveries) thaw(z *delivery) []rr.Key {
 	return f.keys()
 }
 
-// recall takes over what an earlier run has published of a frozen Zone. It returns the sets that wait. mu is held.
+// recall takes over what an earlier run has published of a frozen Zone, once it is accepted: what is written down, or
+// what objects say if that is the same. It returns the sets that wait. mu is held.
 func (z *delivery) recall(stored Stored) []rr.Key {
 	f := z.frozen
-	if f == nil || f.recalled {
+	if f == nil || f.recalled || !z.accepted {
 		return nil
 	}
 	f.recalled = true
+	content, known := zone.Snapshot{}, false
 	if stored.Published != nil {
-		if content, ok := stored.Published(); ok {
-			content.ID = z.id
-			f.content = content
-		}
+		content, known = stored.Published()
+	}
+	if now := f.world; !known && stored.Content != "" && stored.Name == now.Name &&
+		stored.Content == (engine.Content{SOA: now.SOA, Hash: now.Hash}).ID() {
+		content, known = now, true
+	}
+	if known {
+		content.ID = z.id
+		f.content = content
 	}
 	f.compare()
 	z.snapshot = f.outgoing()
@@ -243,8 +269,8 @@ func (o *FrozenOutcome) Condition() controller.Outcome {
 	default:
 		b.WriteString("What is published stays as it is, ")
 	}
-	fmt.Fprintf(&b, "%s; zonefold thaw %s/%s lets the Zone follow its objects again.", o.wait(), o.Zone.Namespace,
-		o.Zone.Name)
+	fmt.Fprintf(&b, "%s; zonefold thaw %s/%s lets the %s follow its objects again.", o.wait(), o.Zone.Namespace,
+		o.Zone.Name, o.Zone.Kind)
 	return controller.OK(reason, b.String())
 }
 
@@ -275,8 +301,7 @@ func (z *delivery) waits(key rr.Key) *controller.Outcome {
 		return nil
 	}
 	o := controller.Not(controller.ReasonFrozen, fmt.Sprintf(
-		"Zone %s/%s is frozen: what is served of %s stays as it is until somebody thaws the Zone.",
-		z.id.Namespace, z.id.Name, key))
+		"%s is frozen: what is served of %s stays as it is until somebody thaws the %s.", z.id, key, z.id.Kind))
 	return &o
 }
 

@@ -2,7 +2,6 @@ package kubizone
 
 import (
 	"context"
-	"strconv"
 
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -63,22 +62,8 @@ func (k *Controller) putZone(old, z *v1alpha1.Zone) {
 		k.unheld(id) // somebody has removed the finalizer
 		k.Deliveries.Sync(id)
 	}
-	k.Deliveries.Freeze(id, freezeOf(z))
+	k.Deliveries.Freeze(id, delivery.FreezeOf(z))
 	k.enqueue(id)
-}
-
-// freezeOf returns what a Zone asks of what is published of it, nil if that is nothing.
-func freezeOf(z *v1alpha1.Zone) *delivery.Freeze {
-	reason, frozen := z.Annotations[zonefold.FreezeAnnotation]
-	serial, back := z.Annotations[zonefold.RollbackAnnotation]
-	if !frozen && !back || !z.DeletionTimestamp.IsZero() {
-		return nil
-	}
-	n, err := strconv.ParseUint(serial, 10, 32)
-	if back && err != nil {
-		n = 0 // what is no serial holds what there is
-	}
-	return &delivery.Freeze{Reason: reason, Serial: uint32(n)}
 }
 
 func (k *Controller) dropZone(z *v1alpha1.Zone) {

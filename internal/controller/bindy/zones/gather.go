@@ -12,6 +12,7 @@ import (
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/core"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -67,6 +68,7 @@ func (z *Zones) drop(gone any) {
 	case *v1beta1.DNSZone:
 		id := dialect.ZoneID(o.Namespace, o.Name)
 		z.removeZone(id, nil)
+		z.deliveries.Freeze(id, nil)
 		z.mu.Lock()
 		delete(z.known, id)
 		z.ceilings.Forget(id)
@@ -91,6 +93,7 @@ func chosenDifferently(a, b *v1beta1.Bind9Instance) bool {
 func (z *Zones) putZone(old client.Object, o *v1beta1.DNSZone) {
 	id := dialect.ZoneID(o.Namespace, o.Name)
 	deleting := !o.DeletionTimestamp.IsZero()
+	z.deliveries.Freeze(id, delivery.FreezeOf(o))
 	if old != nil && old.GetGeneration() == o.Generation && old.GetDeletionTimestamp().IsZero() != deleting {
 		if slices.Contains(old.GetFinalizers(), v1beta1.ZoneFinalizer) &&
 			!slices.Contains(o.Finalizers, v1beta1.ZoneFinalizer) {

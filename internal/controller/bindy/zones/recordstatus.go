@@ -63,7 +63,7 @@ func (z *Zones) writeRecord(ctx context.Context, id zone.ID) error {
 	if !sent || err != nil {
 		return err
 	}
-	if ready.Status != metav1.ConditionTrue && ready.Reason != controller.ReasonPending &&
+	if ready.Status != metav1.ConditionTrue && ready.Reason != controller.ReasonPending && !isIntended(ready.Reason) &&
 		!dialect.HasReason(r.Status.Conditions, ready.Reason) {
 		z.warning(r.Object, ready.Reason, v1beta1.ConditionReady, ready.Message)
 	}

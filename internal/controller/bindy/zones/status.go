@@ -69,6 +69,7 @@ func (z *Zones) writeZone(ctx context.Context, id zone.ID) error {
 	c.Set(v1beta1.ConditionDegraded, now.degraded(ready))
 	warn(&c, v, notAllowed(o, fleet)...)
 	tellHeld(&status, &c, out.Held)
+	tellFrozen(o, &status, &c, out)
 	status.Conditions = c.List()
 	if wait := z.rest(id, o, ready); wait > 0 {
 		return &controller.Later{After: wait}
@@ -82,7 +83,7 @@ func (z *Zones) writeZone(ctx context.Context, id zone.ID) error {
 	if message := notAllowed(o, fleet); len(message) > 0 && !warned(o.Status.Conditions, message[0]) {
 		z.warning(o, v1beta1.ReasonNotAllowed, "Select", message[0].Message)
 	}
-	if ready.Status != metav1.ConditionTrue && !isProgress(ready.Reason) &&
+	if ready.Status != metav1.ConditionTrue && !isIntended(ready.Reason) &&
 		!dialect.HasReason(o.Status.Conditions, ready.Reason) {
 		z.warning(o, ready.Reason, v1beta1.ConditionReady, ready.Message)
 	}
@@ -211,7 +212,7 @@ func (z *Zones) stateOf(id zone.ID, fleet fleetOf, out delivery.ZoneOutcome) zon
 			case p.Reason == "" && p.Serial != 0:
 				n = instanceNews{state: v1beta1.StateConfigured, serial: p.Serial}
 				s.done++
-			case p.Reason == controller.ReasonPending:
+			case p.Reason == controller.ReasonPending, p.Reason == controller.ReasonFrozen:
 				n.serial, n.message = p.Serial, p.Message
 			default:
 				n = instanceNews{state: v1beta1.StateFailed, serial: p.Serial, message: p.Message}
@@ -312,6 +313,8 @@ func (s zoneState) ready(v zone.Verdict) controller.Outcome {
 		return controller.Not(string(zone.DuplicateZone), s.held)
 	case len(s.primary) > 0:
 		return controller.Not(v1beta1.ReasonPrimaryFailed, strings.Join(s.primary, " "))
+	case s.served.Reason == controller.ReasonFrozen:
+		return s.served
 	case s.served.Status != metav1.ConditionTrue:
 		reason := v1beta1.ReasonPrimaryReconciling
 		if s.served.Reason != controller.ReasonPending {
@@ -334,6 +337,9 @@ func isProgress(reason string) bool {
 	return reason == v1beta1.ReasonPrimaryReconciling || reason == v1beta1.ReasonSecondaryReconciling
 }
 
+// isIntended reports whether what keeps something from being ready is nothing to warn of.
+func isIntended(reason string) bool { return isProgress(reason) || reason == controller.ReasonFrozen }
+
 func (s zoneState) progressing(ready controller.Outcome) controller.Outcome {
 	if isProgress(ready.Reason) {
 		return controller.OK(ready.Reason, ready.Message)
@@ -345,7 +351,7 @@ func (s zoneState) progressing(ready controller.Outcome) controller.Outcome {
 }
 
 func (s zoneState) degraded(ready controller.Outcome) controller.Outcome {
-	if ready.Status != metav1.ConditionTrue && !isProgress(ready.Reason) && s.done > 0 {
+	if ready.Status != metav1.ConditionTrue && !isIntended(ready.Reason) && s.done > 0 {
 		return controller.OK(ready.Reason, cmp.Or(ready.Message, "It works in part."))
 	}
 	return controller.Not(ready.Reason, dialect.NotDegraded(ready.Status == metav1.ConditionTrue))

@@ -37,7 +37,8 @@ func (s *zoneStore) Load(id zone.ID) (delivery.Stored, bool) {
 		UID: o.UID, Created: o.CreationTimestamp.Time, Deleting: !o.DeletionTimestamp.IsZero(),
 		Content: o.Status.Content, Delivered: deliveredOf(o), Written: func() rr.Sets { return rr.Sets{} },
 		Serial: numberOf(o.Status.Serial), Ceiling: numberOf(o.Status.SerialCeiling),
-		Approved: delivery.Approvals(o.Annotations[zonefold.ApproveAnnotation]),
+		Approved:  delivery.Approvals(o.Annotations[zonefold.ApproveAnnotation]),
+		Published: func() (zone.Snapshot, bool) { return published(o) },
 	}
 	if name, err := dialect.ZoneName(o.Spec.ZoneName); err == nil && o.Status.Content != "" {
 		out.Name = name
