@@ -39,13 +39,13 @@ const unused = 10 * time.Minute
 
 // hostedZoneOf returns the hosted zone that a record belongs into; errWaiting: the account is being asked.
 func (k *Controller) hostedZoneOf(r *record, run *run, account backend.Account) (backend.HostedZone, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	s, unlock := k.state.Lock()
+	defer unlock()
 	if r.run != run {
 		return backend.HostedZone{}, errWaiting // somebody wants something else by now
 	}
 	id := dialect.ZoneOf(run.object, run.relist)
-	d := k.queueOf(account)
+	d := s.queueOf(account)
 	if z, ok := d.known[id]; ok && id != "" && r.key.Name.Under(z.Name) {
 		return z, nil
 	}
@@ -57,26 +57,26 @@ func (k *Controller) hostedZoneOf(r *record, run *run, account backend.Account) 
 		question = find
 	}
 	if run.answer == nil || run.question != question {
-		k.ask(d, r, question)
+		s.ask(d, r, question)
 		return backend.HostedZone{}, errWaiting
 	}
 	said := run.answer
 	run.question, run.answer = "", nil
-	return k.judge(r, d, question, said)
+	return s.judge(r, d, question, said)
 }
 
 // judge takes the zone out of what an account has said. One that was remembered, and that is gone, is found anew, and
-// so is one that is not among those that are remembered: it may be new. k.mu is held.
-func (k *Controller) judge(r *record, d *accountQueue, question string, said *answer) (backend.HostedZone, error) {
+// so is one that is not among those that are remembered: it may be new.
+func (s *state) judge(r *record, d *accountQueue, question string, said *answer) (backend.HostedZone, error) {
 	run, spec, err := r.run, &r.run.object.Spec, said.err
 	finds := question == find || question == findAnew
 	switch {
 	case backend.Class(err) == backend.ErrNoZone && question == find:
 		run.relist = true
-		k.ask(d, r, findAnew)
+		s.ask(d, r, findAnew)
 		return said.zone, errWaiting
 	case err != nil && finds:
-		run.begun = k.Clock() // the next attempt wants to hear of what is new since
+		run.begun = s.k.Clock() // the next attempt wants to hear of what is new since
 		return said.zone, fmt.Errorf("finding the hosted zone of %s: %w", spec.Name, err)
 	case err != nil:
 		err = fmt.Errorf("looking up the hosted zone %s: %w", question, err)
@@ -87,53 +87,53 @@ func (k *Controller) judge(r *record, d *accountQueue, question string, said *an
 	}
 	if backend.Class(err) == backend.ErrNoZone && spec.Zone == nil && run.step == Put {
 		run.relist = true
-		k.ask(d, r, findAnew)
+		s.ask(d, r, findAnew)
 		return said.zone, errWaiting
 	}
 	return said.zone, err
 }
 
-// queueOf returns the queue of an account. k.mu is held.
-func (k *Controller) queueOf(account backend.Account) *accountQueue {
-	d := k.accounts[account]
+// queueOf returns the queue of an account.
+func (s *state) queueOf(account backend.Account) *accountQueue {
+	d := s.accounts[account]
 	if d == nil {
-		for other, old := range k.accounts {
-			if old.holding == 0 && !old.busy && k.Clock().Sub(old.last) > unused {
-				delete(k.accounts, other)
+		for other, old := range s.accounts {
+			if old.holding == 0 && !old.busy && s.k.Clock().Sub(old.last) > unused {
+				delete(s.accounts, other)
 			}
 		}
 		d = &accountQueue{account: account, known: map[string]backend.HostedZone{}}
-		k.accounts[account] = d
+		s.accounts[account] = d
 	}
-	d.last = k.Clock()
+	d.last = s.k.Clock()
 	return d
 }
 
-// ask puts a question into a queue. k.mu is held.
-func (k *Controller) ask(d *accountQueue, r *record, question string) {
+// ask puts a question into a queue.
+func (s *state) ask(d *accountQueue, r *record, question string) {
 	run := r.run
 	if run.question == question && run.answer == nil {
 		return // it was asked
 	}
 	run.question, run.answer = question, nil
 	d.waiting = append(d.waiting, r.id)
-	if !d.busy && k.ctx.Err() == nil {
+	if !d.busy && s.k.ctx.Err() == nil {
 		d.busy = true
-		k.asking.Go(func() { k.serve(d) })
+		s.k.asking.Go(func() { s.k.serve(d) })
 	}
 }
 
 // serve answers the questions of a queue until it is empty.
 func (k *Controller) serve(d *accountQueue) {
 	for {
-		k.mu.Lock()
+		_, unlock := k.state.Lock()
 		all := d.waiting
 		d.waiting, d.last = nil, k.Clock()
 		if d.busy = len(all) > 0 && k.ctx.Err() == nil; !d.busy {
-			k.mu.Unlock()
+			unlock()
 			return
 		}
-		k.mu.Unlock()
+		unlock()
 		for _, id := range all {
 			k.reply(d, id)
 		}
@@ -142,10 +142,10 @@ func (k *Controller) serve(d *accountQueue) {
 
 // reply answers the question of one record, if it still has one. The account itself remembers what it has heard.
 func (k *Controller) reply(d *accountQueue, id zone.ID) {
-	k.mu.Lock()
-	r := k.records[id]
+	s, unlock := k.state.Lock()
+	r := s.records[id]
 	if r == nil || r.run == nil || r.run.question == "" || r.run.answer != nil {
-		k.mu.Unlock()
+		unlock()
 		return
 	}
 	run, question, name, begun := r.run, r.run.question, r.key.Name, r.run.begun
@@ -156,13 +156,13 @@ func (k *Controller) reply(d *accountQueue, id zone.ID) {
 			a.Refresh()
 		}
 	}
-	k.mu.Unlock()
+	unlock()
 	said := &answer{zone: z}
 	if !known {
 		said = d.lookUp(k.ctx, question, name)
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	_, unlock = k.state.Lock()
+	defer unlock()
 	if said.err == nil && question != find && question != findAnew {
 		d.known[question] = said.zone
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/zonefold/zonefold/internal/controller/delivery"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/gardener"
+	"github.com/zonefold/zonefold/internal/guarded"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -86,7 +87,13 @@ type Controller struct {
 	writer  *controller.Writer
 	asking  sync.WaitGroup
 
-	mu          sync.Mutex // guards what follows
+	state guarded.Value[state]
+}
+
+// state is what a Controller knows.
+type state struct {
+	k *Controller
+
 	records     map[zone.ID]*record
 	sets        map[rr.Key]map[*record]struct{}   // who asks for a set, wherever
 	users       map[string]map[*record]struct{}   // of Secrets, by namespace/name, whether these exist or not
@@ -104,14 +111,16 @@ func New(c Config) *Controller {
 	if c.Rand == nil {
 		c.Rand = rand.Float64
 	}
-	k := &Controller{
-		Config: c, records: map[zone.ID]*record{}, sets: map[rr.Key]map[*record]struct{}{},
-		users:   map[string]map[*record]struct{}{},
-		secrets: map[string]string{}, accounts: map[backend.Account]*accountQueue{},
-		hostedZones: map[backend.TargetKey]*hostedZone{},
-		shoots:      map[string]shoot{},
-		searches:    map[*record]struct{}{},
+	k := &Controller{Config: c}
+	s, unlock := k.state.Lock()
+	*s = state{
+		k: k, records: map[zone.ID]*record{}, sets: map[rr.Key]map[*record]struct{}{},
+		users:    map[string]map[*record]struct{}{},
+		secrets:  map[string]string{},
+		accounts: map[backend.Account]*accountQueue{}, hostedZones: map[backend.TargetKey]*hostedZone{},
+		shoots: map[string]shoot{}, searches: map[*record]struct{}{},
 	}
+	unlock()
 	k.objects = &objects.Writer{
 		Client: c.Client, Leads: c.Leads, Wrote: func(_, what string) { c.Metrics.Wrote(dialect.Kind, what) },
 	}
@@ -134,19 +143,19 @@ func (k *Controller) Run(ctx context.Context) error {
 	if !toolscache.WaitForCacheSync(ctx.Done(), synced...) {
 		return nil
 	}
-	k.mu.Lock()
-	k.synced = true
-	k.sought(nil)
-	k.mu.Unlock()
+	s, unlock := k.state.Lock()
+	s.synced = true
+	s.sought(nil)
+	unlock()
 	if k.Inspection != nil {
 		defer k.Inspection.Use(k)()
 	}
 	err = k.writer.Run(ctx)
 	k.asking.Wait()
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for _, p := range k.hostedZones {
-		k.close(p)
+	s, unlock = k.state.Lock()
+	defer unlock()
+	for _, p := range s.hostedZones {
+		s.close(p)
 	}
 	return err
 }

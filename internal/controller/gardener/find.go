@@ -16,36 +16,36 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// find has it found out which hosted zone has the set of a record, if that is known to be anywhere. k.mu is held.
-func (k *Controller) find(r *record) bool {
+// find has it found out which hosted zone has the set of a record, if that is known to be anywhere.
+func (s *state) find(r *record) bool {
 	o := r.object
 	if r.run != nil || r.holding != nil || r.tried || !o.DeletionTimestamp.IsZero() ||
 		created(o) != metav1.ConditionTrue || migrated(o) {
 		return false
 	}
-	r.run = &run{step: search, object: o, begun: k.Clock()}
-	k.searches[r] = struct{}{}
-	k.writer.Enqueue(r.id)
+	r.run = &run{step: search, object: o, begun: s.k.Clock()}
+	s.searches[r] = struct{}{}
+	s.k.writer.Enqueue(r.id)
 	return true
 }
 
-// sought records that nobody searches any more for the hosted zone of a record. k.mu is held.
-func (k *Controller) sought(r *record) {
-	if _, was := k.searches[r]; was {
-		delete(k.searches, r)
-		k.rouse(r)
+// sought records that nobody searches any more for the hosted zone of a record.
+func (s *state) sought(r *record) {
+	if _, was := s.searches[r]; was {
+		delete(s.searches, r)
+		s.rouse(r)
 	}
-	if k.synced && len(k.searches) == 0 && k.Placed != nil {
-		k.Placed()
-		k.Placed = nil
+	if s.synced && len(s.searches) == 0 && s.k.Placed != nil {
+		s.k.Placed()
+		s.k.Placed = nil
 	}
 }
 
-// rouse has removals look how it stands with a record that they may wait for. k.mu is held.
-func (k *Controller) rouse(r *record) {
-	for other := range k.sets[r.key] {
+// rouse has removals look how it stands with a record that they may wait for.
+func (s *state) rouse(r *record) {
+	for other := range s.sets[r.key] {
 		if other.run.active() && other.run.step == Remove {
-			k.writer.Enqueue(other.id)
+			s.k.writer.Enqueue(other.id)
 		}
 	}
 }
@@ -58,9 +58,9 @@ const longestSearch = time.Minute
 // await waits until it is known where other records have the set of one that goes, for that becomes what they ask for.
 // The own account of that one is asked before: while a service answers nobody, the time of the others does not run out.
 func (k *Controller) await(r *record) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	others := k.searching(r)
+	s, unlock := k.state.Lock()
+	defer unlock()
+	others := s.searching(r)
 	if len(others) == 0 {
 		r.awaits = time.Time{}
 		return nil
@@ -85,11 +85,11 @@ func (k *Controller) await(r *record) error {
 	return nil
 }
 
-// searching returns the other records for the same set of which it is being found out where that is. k.mu is held.
-func (k *Controller) searching(r *record) []*record {
+// searching returns the other records for the same set of which it is being found out where that is.
+func (s *state) searching(r *record) []*record {
 	var all []*record
-	for other := range k.sets[r.key] {
-		if other != r && (k.find(other) || other.run != nil && other.run.step == search) {
+	for other := range s.sets[r.key] {
+		if other != r && (s.find(other) || other.run != nil && other.run.step == search) {
 			all = append(all, other)
 		}
 	}
@@ -120,14 +120,14 @@ func (k *Controller) locate(ctx context.Context, r *record, run *run) error {
 	if err != nil {
 		return err
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	s, unlock := k.state.Lock()
+	defer unlock()
 	if r.run != run {
 		return nil
 	}
-	p := k.at(z)
-	k.attach(p, account, z, r).records[r] = struct{}{}
-	k.hold(r, &holding{at: p, account: account, key: r.key, set: set})
+	p := s.at(z)
+	s.attach(p, account, z, r).records[r] = struct{}{}
+	s.hold(r, &holding{at: p, account: account, key: r.key, set: set})
 	p.holders[r.key] = inOrder(p.holders[r.key], r)
 	p.wants(r.key)
 	keys := []rr.Key{}
@@ -158,8 +158,8 @@ func (k *Controller) found(r *record, run *run, err error) error {
 	if errors.Is(err, errWaiting) {
 		return nil
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	s, unlock := k.state.Lock()
+	defer unlock()
 	var again error
 	switch {
 	case r.run != run:
@@ -167,10 +167,10 @@ func (k *Controller) found(r *record, run *run, err error) error {
 		run.failures++
 		run.missed, run.object = err, r.object // the object may be another one by now
 		again = &controller.Later{After: k.backoff(err, run.failures)}
-		k.rouse(r)
+		s.rouse(r)
 	default:
 		r.run, r.tried = nil, true
-		k.sought(r)
+		s.sought(r)
 	}
 	return again
 }

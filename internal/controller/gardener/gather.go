@@ -95,17 +95,17 @@ func (k *Controller) handler(o client.Object) toolscache.ResourceEventHandlerFun
 }
 
 func (k *Controller) putRecord(old, o *v1alpha1.DNSRecord) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	s, unlock := k.state.Lock()
+	defer unlock()
 	id := dialect.RecordID(o.Namespace, o.Name)
 	if !k.Filter.Ours(o) {
-		if r := k.records[id]; r != nil {
-			k.remove(r)
+		if r := s.records[id]; r != nil {
+			s.remove(r)
 		}
 		return
 	}
-	known := k.records[id] != nil && k.records[id].object.UID == o.UID
-	r := k.put(o)
+	known := s.records[id] != nil && s.records[id].object.UID == o.UID
+	r := s.put(o)
 	var what request
 	switch {
 	case old == nil || !known:
@@ -117,7 +117,7 @@ func (k *Controller) putRecord(old, o *v1alpha1.DNSRecord) {
 	case what > r.request:
 		r.request = what
 	case what == none && !known && k.Shared:
-		k.find(r)
+		s.find(r)
 	}
 	if what != none || r.run.failing() && !samePlea(r.run.object, o) {
 		k.writer.Enqueue(id)
@@ -131,10 +131,10 @@ func samePlea(old, o *v1alpha1.DNSRecord) bool {
 }
 
 func (k *Controller) dropRecord(o *v1alpha1.DNSRecord) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if r := k.records[dialect.RecordID(o.Namespace, o.Name)]; r != nil && r.object.UID == o.UID {
-		k.remove(r)
+	s, unlock := k.state.Lock()
+	defer unlock()
+	if r := s.records[dialect.RecordID(o.Namespace, o.Name)]; r != nil && r.object.UID == o.UID {
+		s.remove(r)
 	}
 }
 
@@ -148,23 +148,23 @@ func (k *Controller) dropSecret(o *metav1.PartialObjectMetadata) {
 
 // sawSecret has what waits for another try tried again: what it lacked may be there.
 func (k *Controller) sawSecret(name, version string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	was, known := k.secrets[name]
-	if k.secrets[name] = version; version == "" {
-		delete(k.secrets, name)
+	s, unlock := k.state.Lock()
+	defer unlock()
+	was, known := s.secrets[name]
+	if s.secrets[name] = version; version == "" {
+		delete(s.secrets, name)
 		return
 	}
 	if known && was == version {
 		return
 	}
-	for r := range k.users[name] {
+	for r := range s.users[name] {
 		r.tried = false
 		if r.run == nil || r.run.failures == 0 {
 			continue
 		}
 		if r.run.active() {
-			k.again(r)
+			s.again(r)
 		}
 		k.writer.Enqueue(r.id)
 	}

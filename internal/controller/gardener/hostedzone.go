@@ -61,20 +61,20 @@ func (k *Controller) deliver(ctx context.Context, r *record, run *run) error {
 			return err
 		}
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	s, unlock := k.state.Lock()
+	defer unlock()
 	if r.run != run {
 		return errWaiting // somebody wants something else by now
 	}
-	k.send(r, run, account, z, set)
+	s.send(r, run, account, z, set)
 	return nil
 }
 
 // reach finds the account and the hosted zone of a record.
 func (k *Controller) reach(ctx context.Context, r *record, run *run) (backend.Account, backend.HostedZone, error) {
-	k.mu.Lock()
-	run.secret = k.secrets[r.secret]
-	k.mu.Unlock()
+	s, unlock := k.state.Lock()
+	run.secret = s.secrets[r.secret]
+	unlock()
 	account, err := k.open(ctx, r, run)
 	if err != nil {
 		return nil, backend.HostedZone{}, err
@@ -84,68 +84,67 @@ func (k *Controller) reach(ctx context.Context, r *record, run *run) (backend.Ac
 }
 
 // send has the engine put a set into its hosted zone, or remove it. What is removed is believed to be the set given.
-// k.mu is held.
-func (k *Controller) send(r *record, run *run, account backend.Account, z backend.HostedZone, set rr.Set) {
+func (s *state) send(r *record, run *run, account backend.Account, z backend.HostedZone, set rr.Set) {
 	if h := r.holding; h != nil && (h.at.key != z.Target || h.key != r.key) {
-		k.drop(r) // the set stays where it was: Gardener says when something is to be removed
+		s.drop(r) // the set stays where it was: Gardener says when something is to be removed
 	}
-	p := k.at(z)
-	l := k.attach(p, account, z, r)
+	p := s.at(z)
+	l := s.attach(p, account, z, r)
 	if run.step == Remove {
 		p.leave(r, r.key)
-		k.hold(r, nil)
+		s.hold(r, nil)
 	} else {
-		k.hold(r, &holding{at: p, account: account, key: r.key, set: set, pending: true})
+		s.hold(r, &holding{at: p, account: account, key: r.key, set: set, pending: true})
 		p.enter(r)
 	}
 	p.waiting[r] = struct{}{}
-	run.at, run.account, run.zone, run.sent, run.generation = p, account, z, k.Clock(), p.generation
+	run.at, run.account, run.zone, run.sent, run.generation = p, account, z, s.k.Clock(), p.generation
 	l.records[r] = struct{}{}
-	k.tidy(p, r)
+	s.tidy(p, r)
 	run.seq = p.publish([]rr.Key{r.key}, set)
-	k.handed(run)
-	k.Engine.Poke(p.key)
+	s.handed(run)
+	s.k.Engine.Poke(p.key)
 }
 
-// at returns what is known of a hosted zone. k.mu is held.
-func (k *Controller) at(z backend.HostedZone) *hostedZone {
-	p := k.hostedZones[z.Target]
+// at returns what is known of a hosted zone.
+func (s *state) at(z backend.HostedZone) *hostedZone {
+	p := s.hostedZones[z.Target]
 	if p == nil {
 		id := fmt.Sprintf("gardener %s %s %s", z.Target.Server, z.Target.Zone, z.Target.View)
 		p = &hostedZone{
 			key: z.Target, id: id, holders: map[rr.Key][]*record{}, attachments: map[backend.Account]*attachment{},
 			waiting: map[*record]struct{}{},
 		}
-		p.feed = k.Engine.NewOverlay(engine.FeedConfig{ID: id, Zone: z.Target.Zone, Created: k.Clock()}, delivery.Overlay{
-			Hear: k.hear, Causes: func(seq uint64) []trace.Span { return k.causes(p, seq) }, Clock: k.Clock,
+		p.feed = s.k.Engine.NewOverlay(engine.FeedConfig{ID: id, Zone: z.Target.Zone, Created: s.k.Clock()}, delivery.Overlay{
+			Hear: s.k.hear, Causes: func(seq uint64) []trace.Span { return s.k.causes(p, seq) }, Clock: s.k.Clock,
 		})
-		k.hostedZones[z.Target] = p
+		s.hostedZones[z.Target] = p
 	}
 	return p
 }
 
-// attach has a hosted zone be reached with an account, too. k.mu is held.
-func (k *Controller) attach(p *hostedZone, account backend.Account, z backend.HostedZone, r *record) *attachment {
+// attach has a hosted zone be reached with an account, too.
+func (s *state) attach(p *hostedZone, account backend.Account, z backend.HostedZone, r *record) *attachment {
 	l := p.attachments[account]
 	if l == nil {
-		k.attached++
-		l = &attachment{name: "gardener " + strconv.Itoa(k.attached), records: map[*record]struct{}{}}
+		s.attached++
+		l = &attachment{name: "gardener " + strconv.Itoa(s.attached), records: map[*record]struct{}{}}
 		p.attachments[account] = l
-		k.Engine.Attach(p.key, engine.Attachment{
-			Name: l.name, Feed: p.feed, Backend: account.Backend(z), Kind: r.object.Spec.Type, Since: k.Clock(), Keep: true,
+		s.k.Engine.Attach(p.key, engine.Attachment{
+			Name: l.name, Feed: p.feed, Backend: account.Backend(z), Kind: r.object.Spec.Type, Since: s.k.Clock(), Keep: true,
 			Audit: -1,
 		})
 	}
 	return l
 }
 
-// hold records what a record has at a hosted zone. k.mu is held.
-func (k *Controller) hold(r *record, h *holding) {
+// hold records what a record has at a hosted zone.
+func (s *state) hold(r *record, h *holding) {
 	if r.holding != nil {
-		k.queueOf(r.holding.account).holding--
+		s.queueOf(r.holding.account).holding--
 	}
 	if h != nil {
-		k.queueOf(h.account).holding++
+		s.queueOf(h.account).holding++
 	}
 	r.holding = h
 }
@@ -189,48 +188,48 @@ func (p *hostedZone) publish(keys []rr.Key, believed rr.Set) uint64 {
 	return p.feed.Publish(content, keys)
 }
 
-// drop forgets what a record has at a hosted zone, and leaves it there. k.mu is held.
-func (k *Controller) drop(r *record) {
+// drop forgets what a record has at a hosted zone, and leaves it there.
+func (s *state) drop(r *record) {
 	if h := r.holding; h != nil {
 		h.at.leave(r, h.key)
 		h.at.publish([]rr.Key{}, rr.Set{})
-		k.hold(r, nil)
-		k.tidy(h.at, r)
+		s.hold(r, nil)
+		s.tidy(h.at, r)
 	}
 }
 
-// unwait has a record not wait for a hosted zone any more. k.mu is held.
-func (k *Controller) unwait(r *record) {
+// unwait has a record not wait for a hosted zone any more.
+func (s *state) unwait(r *record) {
 	if r.run != nil && r.run.at != nil {
 		delete(r.run.at.waiting, r)
-		k.tidy(r.run.at, r)
+		s.tidy(r.run.at, r)
 	}
 }
 
-// tidy drops what a record was the last one to need: attachments of a hosted zone, and the zone. k.mu is held.
-func (k *Controller) tidy(p *hostedZone, r *record) {
+// tidy drops what a record was the last one to need: attachments of a hosted zone, and the zone.
+func (s *state) tidy(p *hostedZone, r *record) {
 	_, waits := p.waiting[r]
 	for account, l := range p.attachments {
 		if waits && r.run.account == account || r.holding != nil && r.holding.at == p && r.holding.account == account {
 			continue
 		}
 		if delete(l.records, r); len(l.records) == 0 {
-			k.Engine.Detach(p.key, l.name)
+			s.k.Engine.Detach(p.key, l.name)
 			delete(p.attachments, account)
 		}
 	}
-	if len(p.holders) == 0 && len(p.waiting) == 0 && k.hostedZones[p.key] == p {
-		k.close(p)
+	if len(p.holders) == 0 && len(p.waiting) == 0 && s.hostedZones[p.key] == p {
+		s.close(p)
 	}
 }
 
-// close has the engine forget a hosted zone, and leaves there what is there. k.mu is held.
-func (k *Controller) close(p *hostedZone) {
+// close has the engine forget a hosted zone, and leaves there what is there.
+func (s *state) close(p *hostedZone) {
 	for _, l := range p.attachments {
-		k.Engine.Detach(p.key, l.name)
+		s.k.Engine.Detach(p.key, l.name)
 	}
-	k.Engine.DropOverlay(p.id)
-	delete(k.hostedZones, p.key)
+	s.k.Engine.DropOverlay(p.id)
+	delete(s.hostedZones, p.key)
 }
 
 // without returns a list without one of its elements.

@@ -17,12 +17,12 @@ func Resources(i *delivery.Inspection) []inspect.Resource {
 
 // Inspect implements controller.Inspector: a record is at one hosted zone, once that is found.
 func (k *Controller) Inspect(id zone.ID) (delivery.Inspected, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if !k.synced {
+	s, unlock := k.state.Lock()
+	defer unlock()
+	if !s.synced {
 		return delivery.Inspected{}, delivery.ErrNotLeading
 	}
-	r := k.records[id]
+	r := s.records[id]
 	if r == nil {
 		return delivery.Inspected{}, delivery.ErrUnknown
 	}
@@ -30,27 +30,27 @@ func (k *Controller) Inspect(id zone.ID) (delivery.Inspected, error) {
 	if r.key == (rr.Key{}) {
 		return out, nil
 	}
-	s := delivery.ServerStanding{Delivered: delivery.Delivered{Place: r.object.Spec.Type}}
+	standing := delivery.ServerStanding{Delivered: delivery.Delivered{Place: r.object.Spec.Type}}
 	if at := r.at(); at != nil {
-		s.Zone, s.Server, out.Zone = at.key.Zone, at.key.Server, at.key.Zone
-		s.Standing, _ = k.Engine.StandingOfSets(at.key)
+		standing.Zone, standing.Server, out.Zone = at.key.Zone, at.key.Server, at.key.Zone
+		standing.Standing, _ = k.Engine.StandingOfSets(at.key)
 	}
 	if h := r.holding; h != nil && !h.pending {
-		s.Data, s.Shown = h.set.Data, true
+		standing.Data, standing.Shown = h.set.Data, true
 	}
 	switch run := r.run; {
 	case run.failing():
-		s.Failures, s.Since, s.Running = run.failures, run.since, false
+		standing.Failures, standing.Since, standing.Running = run.failures, run.since, false
 		if !run.next.IsZero() {
-			s.Next = run.next
+			standing.Next = run.next
 		}
 		if e := r.object.Status.LastError; e != nil {
-			s.Reason, s.Message = stateOf(r.object), e.Description
+			standing.Reason, standing.Message = stateOf(r.object), e.Description
 		}
 	case run.active():
-		s.Running = true
+		standing.Running = true
 	}
-	out.Servers = []delivery.ServerStanding{s}
+	out.Servers = []delivery.ServerStanding{standing}
 	return out, nil
 }
 

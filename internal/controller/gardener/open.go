@@ -30,9 +30,9 @@ func (k *Controller) open(ctx context.Context, r *record, run *run) (backend.Acc
 	if err == nil || run.step == Put || errors.As(err, &api) {
 		return account, err
 	}
-	k.mu.Lock()
+	_, unlock := k.state.Lock()
 	h := r.holding
-	k.mu.Unlock()
+	unlock()
 	switch {
 	case run.step == Remove && h != nil:
 		return h.account, nil

@@ -11,9 +11,9 @@ import (
 
 // hear takes over what the engine says about a hosted zone.
 func (k *Controller) hear(report engine.Report) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	p := k.hostedZones[report.Target]
+	s, unlock := k.state.Lock()
+	defer unlock()
+	p := s.hostedZones[report.Target]
 	if p == nil || p.id != report.Feed {
 		return
 	}
@@ -46,8 +46,8 @@ func unanswered(err error) bool {
 
 // outcome says what has come of what was sent. nil: the service has done it; errWaiting: nobody knows yet.
 func (k *Controller) outcome(r *record, run *run) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	s, unlock := k.state.Lock()
+	defer unlock()
 	if r.run != run || run.at == nil || run.at.attachments[run.account] == nil {
 		return errWaiting // somebody wants something else by now
 	}
@@ -57,7 +57,7 @@ func (k *Controller) outcome(r *record, run *run) error {
 		if why, refused := l.report.Refused[r.key]; refused {
 			return &backend.Error{Class: backend.ErrRejected, Words: why.Reason, Cause: why.Cause, Temporary: why.Temporary}
 		}
-		k.unwait(r)
+		s.unwait(r)
 		if r.holding != nil {
 			r.holding.pending = false
 		}
@@ -66,25 +66,25 @@ func (k *Controller) outcome(r *record, run *run) error {
 	err := l.report.Err
 	switch {
 	case err != nil && run.step == Remove && backend.Class(err) == backend.ErrNoZone:
-		k.unwait(r)
+		s.unwait(r)
 		return nil
 	case err != nil && (l.heard > run.generation || passed >= patience):
-		return k.lost(r, run, err)
+		return s.lost(r, run, err)
 	case err != nil:
 		return &controller.Later{After: patience - passed}
 	case run.force:
-		return k.patient(r)
+		return s.patient(r)
 	}
 	return errWaiting
 }
 
-// lost has the zone be found anew if it was only remembered, and is gone. k.mu is held.
-func (k *Controller) lost(r *record, run *run, err error) error {
+// lost has the zone be found anew if it was only remembered, and is gone.
+func (s *state) lost(r *record, run *run, err error) error {
 	spec := &run.object.Spec
 	if backend.Class(err) != backend.ErrNoZone {
 		return err
 	}
-	d := k.queueOf(run.account)
+	d := s.queueOf(run.account)
 	for id, z := range d.known {
 		if z.Target == run.at.key {
 			delete(d.known, id)
@@ -94,13 +94,13 @@ func (k *Controller) lost(r *record, run *run, err error) error {
 		return err
 	}
 	sought := run.relist
-	k.unwait(r)
+	s.unwait(r)
 	run.at, run.relist = nil, true
-	k.drop(r)
+	s.drop(r)
 	if sought { // what the account had heard was older: the next attempt has it ask
-		run.begun = k.Clock()
+		run.begun = s.k.Clock()
 		return err
 	}
-	k.ask(d, r, findAnew)
+	s.ask(d, r, findAnew)
 	return errWaiting
 }

@@ -88,48 +88,48 @@ func (r *run) failing() bool { return r != nil && r.failed }
 // waits reports whether the engine has what a run is for, and tries again by itself.
 func (r *run) waits() bool { return r.at != nil && r.step == Put }
 
-// put takes over an object as the cache has it. k.mu is held.
-func (k *Controller) put(o *v1alpha1.DNSRecord) *record {
+// put takes over an object as the cache has it.
+func (s *state) put(o *v1alpha1.DNSRecord) *record {
 	id := dialect.RecordID(o.Namespace, o.Name)
-	r := k.records[id]
+	r := s.records[id]
 	if r != nil && r.object.UID != o.UID {
-		k.remove(r)
+		s.remove(r)
 		r = nil
 	}
 	if r == nil {
 		r = &record{id: id}
-		k.records[id] = r
+		s.records[id] = r
 	}
 	if r.object == nil || objects.Version(o) > objects.Version(r.object) {
-		k.see(r, o)
+		s.see(r, o)
 	}
 	return r
 }
 
-// see takes over the newest object. k.mu is held.
-func (k *Controller) see(r *record, o *v1alpha1.DNSRecord) {
+// see takes over the newest object.
+func (s *state) see(r *record, o *v1alpha1.DNSRecord) {
 	if old := r.object; old != nil {
-		k.Metrics.Judged(metricKind, stateOf(old), "")
+		s.k.Metrics.Judged(metricKind, stateOf(old), "")
 	}
-	k.Metrics.Judged(metricKind, "", stateOf(o))
+	s.k.Metrics.Judged(metricKind, "", stateOf(o))
 	r.object = o
 	key, _ := dialect.KeyOf(&o.Spec)
-	enter(k.sets, r.key, key, r)
+	enter(s.sets, r.key, key, r)
 	secret := dialect.SecretOf(o).String()
-	enter(k.users, r.secret, secret, r)
+	enter(s.users, r.secret, secret, r)
 	r.key, r.secret = key, secret
 }
 
 // remove forgets an object that is gone, or not ours. What it had stays at the service: who wanted that removed has
-// waited for the finalizer. k.mu is held.
-func (k *Controller) remove(r *record) {
-	delete(k.records, r.id)
-	k.Metrics.Judged(metricKind, stateOf(r.object), "")
+// waited for the finalizer.
+func (s *state) remove(r *record) {
+	delete(s.records, r.id)
+	s.k.Metrics.Judged(metricKind, stateOf(r.object), "")
 	var none rr.Key
-	enter(k.sets, r.key, none, r)
-	enter(k.users, r.secret, "", r)
-	k.end(r)
-	k.drop(r)
+	enter(s.sets, r.key, none, r)
+	enter(s.users, r.secret, "", r)
+	s.end(r)
+	s.drop(r)
 }
 
 // enter moves a record from one key of an index to another; the zero key is none.

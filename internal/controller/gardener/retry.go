@@ -26,11 +26,10 @@ func (k *Controller) backoff(err error, failures int) time.Duration {
 }
 
 // pause says how long to wait after a failure of a run. What a service has refused is not sent there again before that.
-// k.mu is held.
-func (k *Controller) pause(r *record, run *run, err error) time.Duration {
-	now, d := k.Clock(), k.backoff(err, run.failures)
+func (s *state) pause(r *record, run *run, err error) time.Duration {
+	now, d := s.k.Clock(), s.k.backoff(err, run.failures)
 	if run.force {
-		d = min(d, k.patienceLeft(r))
+		d = min(d, s.patienceLeft(r))
 	}
 	if run.refused = run.at != nil && backend.Class(err) == backend.ErrRejected; !run.refused {
 		return d
@@ -43,13 +42,13 @@ func (k *Controller) pause(r *record, run *run, err error) time.Duration {
 
 // retry has the next attempt of a run that has failed decide anew, as Gardener's controllers do: the object may be
 // another one by now, and so may what is wanted. What the engine tries again by itself goes on, unless it is out of
-// date. k.mu is held.
-func (k *Controller) retry(r *record) {
+// date.
+func (s *state) retry(r *record) {
 	switch run := r.run; {
 	case !samePlea(run.object, r.object):
-		k.renew(r, false)
-	case run.refused && !k.Clock().Before(run.again):
-		k.unwait(r)
+		s.renew(r, false)
+	case run.refused && !s.k.Clock().Before(run.again):
+		s.unwait(r)
 		run.failed, run.refused, run.step, run.at = false, false, Nothing, nil
 	case run.waits() || run.refused:
 		run.failed = false
@@ -58,32 +57,32 @@ func (k *Controller) retry(r *record) {
 	}
 }
 
-// starts notes that an attempt begins. k.mu is held.
-func (k *Controller) starts(r *record, run *run) {
+// starts notes that an attempt begins.
+func (s *state) starts(r *record, run *run) {
 	if run.force && r.forced.IsZero() {
-		r.forced = k.Clock()
+		r.forced = s.k.Clock()
 	}
-	k.follow(r, run)
+	s.follow(r, run)
 }
 
-// end forgets a run. k.mu is held.
-func (k *Controller) end(r *record) {
-	k.unwait(r)
-	r.run.arrive(k.Clock(), nil)
+// end forgets a run.
+func (s *state) end(r *record) {
+	s.unwait(r)
+	r.run.arrive(s.k.Clock(), nil)
 	r.run = nil
-	k.sought(r)
+	s.sought(r)
 }
 
-// renew replaces what is under way. k.mu is held.
-func (k *Controller) renew(r *record, asked bool) {
-	k.end(r)
-	r.run = &run{asked: asked, begun: k.Clock()}
+// renew replaces what is under way.
+func (s *state) renew(r *record, asked bool) {
+	s.end(r)
+	r.run = &run{asked: asked, begun: s.k.Clock()}
 }
 
-// again has a run begin anew at the service: what it knows of it may be wrong. k.mu is held.
-func (k *Controller) again(r *record) {
+// again has a run begin anew at the service: what it knows of it may be wrong.
+func (s *state) again(r *record) {
 	if run := r.run; run != nil {
-		k.unwait(r)
+		s.unwait(r)
 		run.step, run.at, run.account, run.answer, run.question, run.relist, run.secret, run.failures, run.refused = Nothing,
 			nil, nil, nil, "", false, "", 0, false
 	}

@@ -84,14 +84,14 @@ func prune(cluster *unstructured.Unstructured) {
 // putCluster has everything about a shoot looked at when it counts again, or goes by force.
 func (k *Controller) putCluster(_, o *unstructured.Unstructured) {
 	now, err := readShoot(o)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	was, known := k.shoots[o.GetName()]
-	k.shoots[o.GetName()] = now
+	s, unlock := k.state.Lock()
+	defer unlock()
+	was, known := s.shoots[o.GetName()]
+	s.shoots[o.GetName()] = now
 	if err != nil || !known || was == now {
 		return
 	}
-	for _, r := range k.records {
+	for _, r := range s.records {
 		if r.id.Namespace == o.GetName() {
 			r.request = asked
 			k.writer.Enqueue(r.id)

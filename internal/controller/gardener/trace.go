@@ -11,30 +11,30 @@ import (
 	"github.com/zonefold/zonefold/internal/controller/core"
 )
 
-// follow begins to follow an operation, unless this is another attempt at it. k.mu is held.
-func (k *Controller) follow(r *record, run *run) {
+// follow begins to follow an operation, unless this is another attempt at it.
+func (s *state) follow(r *record, run *run) {
 	if run.span != nil || run.failures > 0 || run.step != Put && run.step != Remove {
 		return
 	}
 	id := r.id
 	id.Kind = metricKind
-	run.span = k.follower().Change(id, run.begun, attribute.String("zonefold.operation", string(run.kind)), attribute.Bool(
-		"zonefold.deleted", run.step == Remove))
+	run.span = s.k.follower().Change(id, run.begun, attribute.String("zonefold.operation", string(run.kind)),
+		attribute.Bool("zonefold.deleted", run.step == Remove))
 }
 
 func (k *Controller) follower() *core.Follower {
 	return &core.Follower{Tracer: k.Engine.Tracer}
 }
 
-// handed notes that an operation is the engine's affair now. k.mu is held.
-func (k *Controller) handed(run *run) {
+// handed notes that an operation is the engine's affair now.
+func (s *state) handed(run *run) {
 	if run.span != nil {
 		run.span.SetAttributes(attribute.String("dns.zone", run.zone.Name.String()))
-		k.follower().Settled(run.span, run.begun, k.Clock())
+		s.k.follower().Settled(run.span, run.begun, s.k.Clock())
 	}
 }
 
-// arrive ends the span of an operation, if it is followed; nil: the service has done it. k.mu is held.
+// arrive ends the span of an operation, if it is followed; nil: the service has done it.
 func (r *run) arrive(now time.Time, err error) {
 	if r == nil || r.span == nil {
 		return
@@ -48,8 +48,8 @@ func (r *run) arrive(now time.Time, err error) {
 
 // causes are the operations that a content brings, the oldest first.
 func (k *Controller) causes(p *hostedZone, seq uint64) []trace.Span {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	_, unlock := k.state.Lock()
+	defer unlock()
 	var runs []*run
 	for r := range p.waiting {
 		if r.run.span != nil && r.run.seq <= seq {

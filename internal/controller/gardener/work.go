@@ -30,21 +30,21 @@ func (k *Controller) work(ctx context.Context, id zone.ID) error {
 	if k.Leads != nil && !k.Leads() {
 		return &controller.Later{After: time.Second}
 	}
-	k.mu.Lock()
-	r := k.records[id]
+	s, unlock := k.state.Lock()
+	r := s.records[id]
 	if r == nil {
-		k.mu.Unlock()
+		unlock()
 		return nil
 	}
 	switch what := r.request; {
 	case what != none:
 		r.request, r.tried = none, false
-		k.renew(r, what == asked)
+		s.renew(r, what == asked)
 	case r.run.failing():
-		k.retry(r)
+		s.retry(r)
 	}
 	run := r.run
-	k.mu.Unlock()
+	unlock()
 	switch {
 	case run == nil:
 		return nil
@@ -59,10 +59,10 @@ func (k *Controller) conclude(ctx context.Context, r *record, run *run, err erro
 	var later *controller.Later
 	switch {
 	case err == nil:
-		k.mu.Lock()
-		defer k.mu.Unlock()
+		s, unlock := k.state.Lock()
+		defer unlock()
 		if r.run == run {
-			k.end(r)
+			s.end(r)
 		}
 		return nil
 	case errors.As(err, &later):
@@ -101,10 +101,10 @@ func (k *Controller) advance(ctx context.Context, r *record, run *run) error {
 		if err := k.act(ctx, r, run); err != nil {
 			return err
 		}
-		k.mu.Lock()
+		_, unlock := k.state.Lock()
 		run.confirmed = true
 		run.arrive(k.Clock(), nil)
-		k.mu.Unlock()
+		unlock()
 	}
 	return k.finish(ctx, r, run)
 }
@@ -146,10 +146,10 @@ func (k *Controller) begin(ctx context.Context, r *record, run *run) (bool, erro
 		return true, nil
 	}
 	o = k.current(r)
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	s, unlock := k.state.Lock()
+	defer unlock()
 	run.step, run.kind, run.force, run.object = step, kind, shoot.Forced && step == Remove, o
-	k.starts(r, run)
+	s.starts(r, run)
 	return false, nil
 }
 
@@ -185,8 +185,8 @@ func (k *Controller) act(ctx context.Context, r *record, run *run) error {
 }
 
 func (k *Controller) sent(run *run) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	_, unlock := k.state.Lock()
+	defer unlock()
 	return run.at != nil
 }
 
@@ -198,9 +198,9 @@ func (k *Controller) finish(ctx context.Context, r *record, run *run) error {
 		}
 	}
 	if run.step != Put {
-		k.mu.Lock()
-		k.drop(r)
-		k.mu.Unlock()
+		s, unlock := k.state.Lock()
+		s.drop(r)
+		unlock()
 		var left []string
 		if run.step != Leave {
 			left = without(k.current(r).Finalizers, v1alpha1.Finalizer)
@@ -224,7 +224,7 @@ func (k *Controller) trouble(ctx context.Context, r *record, run *run, err error
 		run.confirmed = true
 		return k.conclude(ctx, r, run, k.finish(ctx, r, run))
 	}
-	k.mu.Lock()
+	s, unlock := k.state.Lock()
 	if run.failures++; run.failures == 1 {
 		run.since = k.Clock()
 	}
@@ -232,17 +232,17 @@ func (k *Controller) trouble(ctx context.Context, r *record, run *run, err error
 	if !hopeful(err) {
 		run.arrive(k.Clock(), err)
 	}
-	pause := k.pause(r, run, err)
-	renewed := r.run == run && k.secrets[r.secret] != run.secret && run.secret != ""
+	pause := s.pause(r, run, err)
+	renewed := r.run == run && s.secrets[r.secret] != run.secret && run.secret != ""
 	if renewed {
-		k.again(r)
+		s.again(r)
 	}
 	waits := run.waits() && samePlea(run.object, r.object)
 	run.next = time.Time{}
 	if !waits || run.refused {
 		run.next = k.Clock().Add(pause)
 	}
-	k.mu.Unlock()
+	unlock()
 	if renewed {
 		k.writer.Enqueue(r.id)
 		return nil
@@ -263,7 +263,7 @@ func (k *Controller) trouble(ctx context.Context, r *record, run *run, err error
 }
 
 func (k *Controller) current(r *record) *v1alpha1.DNSRecord {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	_, unlock := k.state.Lock()
+	defer unlock()
 	return r.object
 }

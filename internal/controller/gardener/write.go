@@ -28,9 +28,9 @@ func (k *Controller) reportFailure(ctx context.Context, r *record, run *run, err
 	before := k.current(r).Status
 	after := failed(before, run, err, k.Clock())
 	if run.step == Put {
-		k.mu.Lock()
+		_, unlock := k.state.Lock()
 		unanswered := run.unanswered
-		k.mu.Unlock()
+		unlock()
 		after = notMade(after, unanswered, k.Clock())
 	}
 	if equality.Semantic.DeepEqual(before, after) {
@@ -87,10 +87,10 @@ func (k *Controller) wrote(r *record, now *v1alpha1.DNSRecord, answer client.Obj
 	if m, ok := answer.(*metav1.PartialObjectMetadata); ok { // else nothing was written
 		now.ObjectMeta = m.ObjectMeta
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.records[r.id] == r && objects.Version(now) >= objects.Version(r.object) {
-		k.see(r, now)
+	s, unlock := k.state.Lock()
+	defer unlock()
+	if s.records[r.id] == r && objects.Version(now) >= objects.Version(r.object) {
+		s.see(r, now)
 	}
 	return nil
 }
