@@ -19,6 +19,7 @@ import (
 	"github.com/zonefold/zonefold/internal/controller/delivery"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
+	"github.com/zonefold/zonefold/internal/guarded"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -81,8 +82,12 @@ type Controller struct {
 	zones   *controller.Writer
 	records *controller.Writer
 
-	outgoing    sync.Mutex // is held while what is published of a Zone is asked for and kept; before mu
-	mu          sync.Mutex
+	outgoing sync.Mutex // is held while what is published of a Zone is asked for and kept; before memory
+	memory   guarded.Value[memory]
+}
+
+// memory is what is known beyond the cache.
+type memory struct {
 	zoneStates  map[zone.ID]*zoneState
 	recordState map[zone.ID]*written
 	leaving     map[zone.ID]bool   // Zones of which somebody deletes slices
@@ -102,11 +107,11 @@ type written struct {
 
 // New returns a Controller that has not begun.
 func New(c Config) *Controller {
-	k := &Controller{
-		Config: c, term: fmt.Sprintf("%08x", rand.Uint32()),
-		zoneStates: map[zone.ID]*zoneState{}, recordState: map[zone.ID]*written{}, leaving: map[zone.ID]bool{},
-		gone: map[zone.ID]string{},
-	}
+	k := &Controller{Config: c, term: fmt.Sprintf("%08x", rand.Uint32())}
+	m, unlock := k.memory.Lock()
+	*m = memory{zoneStates: map[zone.ID]*zoneState{}, recordState: map[zone.ID]*written{}, leaving: map[zone.ID]bool{},
+		gone: map[zone.ID]string{}}
+	unlock()
 	k.objects = &objects.Writer{Client: c.Client, Leads: c.Leads, Wrote: c.Metrics.Wrote}
 	k.ceilings = k.newCeilings()
 	k.Core = core.New(core.Config{
@@ -189,11 +194,11 @@ func (k *Controller) settled(s core.Settlement) {
 
 // take notes what the verdicts are about from now on, before anybody writes them down.
 func (k *Controller) take(touched []core.Input) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	m, unlock := k.memory.Lock()
+	defer unlock()
 	for _, o := range touched {
-		if _, known := k.recordState[o.ID]; known || o.Version != (core.Version{}) {
-			k.state(o.ID).taken = o.Version
+		if _, known := m.recordState[o.ID]; known || o.Version != (core.Version{}) {
+			m.state(o.ID).taken = o.Version
 		}
 	}
 }
@@ -204,23 +209,23 @@ func (k *Controller) judge(id zone.ID, w *zone.World) {
 	if k.Judged != nil && ok && id.Kind != zone.KindZone && id.Kind != zone.KindRecord {
 		k.Judged(id, v)
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	state := k.state(id)
+	m, unlock := k.memory.Lock()
+	defer unlock()
+	state := m.state(id)
 	k.Metrics.Judged(id.Kind, string(state.reason), string(v.Reason))
 	state.reason = v.Reason
 	if !ok {
-		delete(k.recordState, id)
+		delete(m.recordState, id)
 		k.enqueue(id)
 	}
 }
 
-// state returns what is known about an object beyond the cache. k.mu is held.
-func (k *Controller) state(id zone.ID) *written {
-	w := k.recordState[id]
+// state returns what is known about an object beyond the cache.
+func (m *memory) state(id zone.ID) *written {
+	w := m.recordState[id]
 	if w == nil {
 		w = &written{}
-		k.recordState[id] = w
+		m.recordState[id] = w
 	}
 	return w
 }
@@ -251,7 +256,7 @@ func (k *Controller) refreshSets(id zone.ID, keys []rr.Key) { k.enqueueAll(k.Cor
 
 // unjudged reports whether the World has not judged an object as it is in the cache: somebody looks again when it has.
 func (k *Controller) unjudged(id zone.ID, o client.Object) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.state(id).taken != core.VersionOf(o) && o.GetDeletionTimestamp().IsZero()
+	m, unlock := k.memory.Lock()
+	defer unlock()
+	return m.state(id).taken != core.VersionOf(o) && o.GetDeletionTimestamp().IsZero()
 }

@@ -46,6 +46,11 @@ func TestWhatHasLeftTheContentIsKnownUntilThatIsConfirmed(t *testing.T) {
 			k := New(Config{Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(), Clock: backend.SystemClock{}})
 			w := zone.New(zone.Options{})
 			step := func() { k.follow(core.Settlement{Delta: w.Settle(), View: w, At: noon}) }
+			known := func() *zoneState {
+				m, unlock := k.memory.Lock()
+				defer unlock()
+				return m.zoneState(id)
+			}
 			flushed := func(s zone.Snapshot, out outcome) {
 				t.Helper()
 				out.Confirmed, out.Keeping = true, true
@@ -56,17 +61,17 @@ func TestWhatHasLeftTheContentIsKnownUntilThatIsConfirmed(t *testing.T) {
 			w.PutZone(org)
 			w.PutClaim(x)
 			step()
-			with, out := k.zoneStates[id].content, k.before(id)
+			with, out := known().content, k.before(id)
 			if _, there := with.Sets.Get(key); !there {
 				t.Fatalf("%s is not in the content", key)
 			}
 			c.change(w, step) // while the status is written that tells of the content with it
 			flushed(with, out)
-			if !k.zoneStates[id].gone[key] {
+			if !known().gone[key] {
 				t.Error("it is forgotten before any server has confirmed that it has gone")
 			}
-			flushed(k.zoneStates[id].content, k.before(id))
-			if len(k.zoneStates[id].gone) > 0 {
+			flushed(known().content, k.before(id))
+			if len(known().gone) > 0 {
 				t.Error("it is remembered although every server has confirmed that it has gone")
 			}
 		})

@@ -122,9 +122,9 @@ func (k *Controller) left(r *v1alpha1.Record) {
 	if k.History == 0 || parent == "" {
 		return
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.gone[dialect.RecordID(r.Namespace, r.Name)] = parent
+	m, unlock := k.memory.Lock()
+	defer unlock()
+	m.gone[dialect.RecordID(r.Namespace, r.Name)] = parent
 }
 
 // noteObjects notes which objects one step of the World was about, by the Zones that they are in.
@@ -136,13 +136,13 @@ func (k *Controller) noteObjects(s core.Settlement) {
 	for _, delta := range s.Delta.Zones {
 		homes[ParentLabel(delta.ID)] = delta.ID
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	first := !k.settledOnce
-	k.settledOnce = true
+	m, unlock := k.memory.Lock()
+	defer unlock()
+	first := !m.settledOnce
+	m.settledOnce = true
 	for _, o := range s.Inputs {
-		label, left := k.gone[o.ID]
-		delete(k.gone, o.ID)
+		label, left := m.gone[o.ID]
+		delete(m.gone, o.ID)
 		v, ok := s.View.Verdict(o.ID)
 		home := v.Zone
 		switch {
@@ -154,7 +154,7 @@ func (k *Controller) noteObjects(s core.Settlement) {
 			home = homes[label]
 		}
 		if !home.IsZero() && (ok || left) {
-			k.zoneState(home).history.touch(o.ID, !ok)
+			m.zoneState(home).history.touch(o.ID, !ok)
 		}
 	}
 }
@@ -166,8 +166,8 @@ func (k *Controller) revise(ctx context.Context, id zone.ID, z *v1alpha1.Zone, n
 		k.Log.Warn("the history of a Zone cannot be read", "zone", id.String(), "error", err)
 		return
 	}
-	k.mu.Lock()
-	state := k.zoneState(id)
+	m, unlock := k.memory.Lock()
+	state := m.zoneState(id)
 	h := &state.history
 	since, from := h.changes, extensible{k.Clock.Now(), h.base, h.serial, changes{}}
 	h.changes = changes{}
@@ -179,7 +179,7 @@ func (k *Controller) revise(ctx context.Context, id zone.ID, z *v1alpha1.Zone, n
 	if joins {
 		from = *h.last
 	}
-	k.mu.Unlock()
+	unlock()
 	from.changes = from.changes.and(since)
 	r := k.revisionOf(ctx, z, from, now)
 	if back {
@@ -187,26 +187,26 @@ func (k *Controller) revise(ctx context.Context, id zone.ID, z *v1alpha1.Zone, n
 	}
 	if err := k.keep(ctx, id, r, joins); err != nil {
 		k.Log.Warn("a change of a Zone is not in its history yet", "zone", id.String(), "error", err)
-		k.mu.Lock()
+		_, unlock := k.memory.Lock()
 		h.changes = since.and(h.changes)
-		k.mu.Unlock()
+		unlock()
 		return
 	}
-	k.mu.Lock()
+	m, unlock = k.memory.Lock()
 	h.base, h.serial, h.last = now, now.SOA.Serial, nil
 	h.base.SOA.Serial = 0
 	if !back && !r.Spec.LeftOut && len(r.Spec.Delta) <= smallDelta && from.serial != 0 {
 		h.last = &from
 	}
-	k.mu.Unlock()
+	unlock()
 	k.prune(ctx, id, z)
 }
 
 // loadHistory reads, once a term, which revisions there are, and takes what is written down for the content before.
 func (k *Controller) loadHistory(ctx context.Context, id zone.ID, z *v1alpha1.Zone) error {
-	k.mu.Lock()
-	loaded := k.zoneState(id).history.loaded
-	k.mu.Unlock()
+	m, unlock := k.memory.Lock()
+	loaded := m.zoneState(id).history.loaded
+	unlock()
 	if loaded {
 		return nil
 	}
@@ -215,9 +215,9 @@ func (k *Controller) loadHistory(ctx context.Context, id zone.ID, z *v1alpha1.Zo
 		return err
 	}
 	base, known := k.published(id, z)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	h := &k.zoneState(id).history
+	m, unlock = k.memory.Lock()
+	defer unlock()
+	h := &m.zoneState(id).history
 	h.loaded, h.kept = true, nil
 	for i := range list {
 		h.kept = append(h.kept, revision{list[i].Name, list[i].UID, len(list[i].Spec.Delta)})
@@ -325,8 +325,8 @@ func (k *Controller) keep(ctx context.Context, id zone.ID, r *zonefold.ZoneRevis
 		}
 		k.objects.Forget(r)
 	}
-	k.mu.Lock()
-	h := &k.zoneState(id).history
+	m, unlock := k.memory.Lock()
+	h := &m.zoneState(id).history
 	var replaced revision
 	if joins && len(h.kept) > 0 {
 		replaced = h.kept[len(h.kept)-1]
@@ -335,7 +335,7 @@ func (k *Controller) keep(ctx context.Context, id zone.ID, r *zonefold.ZoneRevis
 	if !nothing {
 		h.kept = append(h.kept, revision{r.Name, r.UID, len(r.Spec.Delta)})
 	}
-	k.mu.Unlock()
+	unlock()
 	if replaced.name != "" && replaced.name != r.Name {
 		k.forgetRevision(ctx, r.Namespace, replaced)
 	}
@@ -344,8 +344,8 @@ func (k *Controller) keep(ctx context.Context, id zone.ID, r *zonefold.ZoneRevis
 
 // prune deletes the oldest revisions beyond what the history may have.
 func (k *Controller) prune(ctx context.Context, id zone.ID, z *v1alpha1.Zone) {
-	k.mu.Lock()
-	h := &k.zoneState(id).history
+	m, unlock := k.memory.Lock()
+	h := &m.zoneState(id).history
 	size, first := 0, len(h.kept)
 	for first > 0 && len(h.kept)-first < k.History && size+h.kept[first-1].size <= maxHistory {
 		first--
@@ -353,7 +353,7 @@ func (k *Controller) prune(ctx context.Context, id zone.ID, z *v1alpha1.Zone) {
 	}
 	old := slices.Clone(h.kept[:first])
 	h.kept = slices.Clone(h.kept[first:])
-	k.mu.Unlock()
+	unlock()
 	for _, r := range old {
 		k.forgetRevision(ctx, z.Namespace, r)
 	}

@@ -128,11 +128,11 @@ func (k *Controller) sawPage(id zone.ID, s *zonefold.ZoneSlice, gone bool) (lack
 // restorePages writes the pages of the journal again from which somebody else has taken
 // something.
 func (k *Controller) restorePages(ctx context.Context, id zone.ID, z *v1alpha1.Zone) error {
-	k.mu.Lock()
-	state := k.zoneState(id)
+	m, unlock := k.memory.Lock()
+	state := m.zoneState(id)
 	torn := state.torn
 	state.torn = false
-	k.mu.Unlock()
+	unlock()
 	if !torn {
 		return nil
 	}
@@ -141,9 +141,9 @@ func (k *Controller) restorePages(ctx context.Context, id zone.ID, z *v1alpha1.Z
 	defer l.turn.Unlock()
 	for _, p := range l.journal {
 		if err := k.applySlice(ctx, id, z, journalPage(p)); err != nil {
-			k.mu.Lock()
+			_, unlock := k.memory.Lock()
 			state.torn = true
-			k.mu.Unlock()
+			unlock()
 			return err
 		}
 	}

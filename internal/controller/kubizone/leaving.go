@@ -42,11 +42,11 @@ func (k *Controller) dropSlice(s *zonefold.ZoneSlice) { k.sawSlice(s, true) }
 
 // setLeaving notes whether slices of a Zone may wait to be let go, and returns what was noted before.
 func (k *Controller) setLeaving(id zone.ID, is bool) (was bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	was = k.leaving[id]
-	if delete(k.leaving, id); is {
-		k.leaving[id] = true
+	m, unlock := k.memory.Lock()
+	defer unlock()
+	was = m.leaving[id]
+	if delete(m.leaving, id); is {
+		m.leaving[id] = true
 	}
 	return was
 }

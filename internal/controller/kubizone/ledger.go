@@ -155,11 +155,11 @@ func (k *Controller) keepGone(ctx context.Context, id zone.ID, z *v1alpha1.Zone,
 	l := k.ledgerOf(id)
 	keys := append([]rr.Key(nil), out.Lingering...)
 	if !out.Confirmed {
-		k.mu.Lock()
-		for key := range k.zoneState(id).gone {
+		m, unlock := k.memory.Lock()
+		for key := range m.zoneState(id).gone {
 			keys = append(keys, key)
 		}
-		k.mu.Unlock()
+		unlock()
 	}
 	apex := rr.Key{Name: now.Name, Type: rr.TypeNS}
 	l.turn.Lock()
@@ -181,10 +181,10 @@ func (k *Controller) keepGone(ctx context.Context, id zone.ID, z *v1alpha1.Zone,
 // flushed notes that the cluster has written down a content, and clears away what is
 // not needed beside it any more.
 func (k *Controller) flushed(ctx context.Context, id zone.ID, z *v1alpha1.Zone, s zone.Snapshot, out outcome) error {
-	k.mu.Lock()
-	state := k.zoneState(id)
+	m, unlock := k.memory.Lock()
+	state := m.zoneState(id)
 	keep := state.kept
-	k.mu.Unlock()
+	unlock()
 	if z.Status.Slices > 0 || keep > 0 {
 		if err := k.dropSlices(ctx, id, z, keep); err != nil {
 			return err
@@ -192,11 +192,11 @@ func (k *Controller) flushed(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 	}
 	needed := !out.Confirmed || len(out.Lingering) > 0
 	if !needed {
-		k.mu.Lock()
+		_, unlock := k.memory.Lock()
 		if state.content.Hash == s.Hash { // else a newer one, which nobody has confirmed, lacks some of it
 			clear(state.gone)
 		}
-		k.mu.Unlock()
+		unlock()
 	}
 	l := k.ledgerOf(id)
 	l.turn.Lock()
@@ -243,7 +243,7 @@ func contained(a, b rr.Sets) bool {
 }
 
 func (k *Controller) ledgerOf(id zone.ID) *ledger {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return &k.zoneState(id).ledger
+	m, unlock := k.memory.Lock()
+	defer unlock()
+	return &m.zoneState(id).ledger
 }

@@ -3,10 +3,12 @@ package kubizone
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	"github.com/zonefold/zonefold/internal/controller"
 	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -94,7 +96,7 @@ func TestAllEntriesAreInTheStatusWhileTheyFit(t *testing.T) {
 		}
 		txn.Put(rr.NewSet(rr.Key{Name: name, Type: rr.TypeA}, 60, "192.0.2.1"))
 	}
-	k := &Controller{Config: Config{Clock: &stopped{now: noon}}, zoneStates: map[zone.ID]*zoneState{}}
+	k := New(Config{Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(), Clock: &stopped{now: noon}})
 	status, id := v1alpha1.ZoneStatus{}, dialect.ZoneID("a", "org")
 	if err := k.flush(t.Context(), id, &v1alpha1.Zone{},
 		zone.Snapshot{Name: mustName(t, "example.org."), Sets: txn.Sets()}, &status); err != nil {

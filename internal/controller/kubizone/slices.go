@@ -61,17 +61,17 @@ func (k *Controller) applySlice(ctx context.Context, id zone.ID, z *v1alpha1.Zon
 func (k *Controller) writeSlices(ctx context.Context, id zone.ID, z *v1alpha1.Zone,
 	s zone.Snapshot) (parts int32, count, size int, err error) {
 	n := sliceCount(s.Sets.Len(), int(z.Status.Slices))
-	k.mu.Lock()
-	state := k.zoneState(id)
+	m, unlock := k.memory.Lock()
+	state := m.zoneState(id)
 	if state.parts == nil || len(state.parts.parts) != n {
 		state.parts = divide(state.content.Sets, n)
 	}
 	if state.content.Hash != s.Hash {
-		k.mu.Unlock()
+		unlock()
 		return 0, 0, 0, &controller.Later{} // it has changed since
 	}
 	division := state.parts.take()
-	k.mu.Unlock()
+	unlock()
 	count = 1
 	for i, part := range division.parts {
 		count += part.count
@@ -89,11 +89,11 @@ func (k *Controller) writeSlices(ctx context.Context, id zone.ID, z *v1alpha1.Zo
 			Entries: sliceEntries(within(entries, maxStatus)),
 		}
 		if err := k.applySlice(ctx, id, z, slice); err != nil {
-			k.mu.Lock()
+			_, unlock := k.memory.Lock()
 			if state.parts != nil { // else somebody else has touched a slice meanwhile
 				state.parts.spoil()
 			}
-			k.mu.Unlock()
+			unlock()
 			return 0, 0, 0, err
 		}
 		size += 100 * len(entries)
@@ -164,9 +164,9 @@ func (k *Controller) sliceWriting(id zone.ID, name string) {
 }
 
 func (k *Controller) sliceWritten(id zone.ID, name string, version uint64) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	state := k.zoneState(id)
+	m, unlock := k.memory.Lock()
+	defer unlock()
+	state := m.zoneState(id)
 	if state.slices == nil {
 		state.slices = map[string]uint64{}
 	}
@@ -174,18 +174,18 @@ func (k *Controller) sliceWritten(id zone.ID, name string, version uint64) {
 }
 
 func (k *Controller) sliceCurrent(id zone.ID, s *zonefold.ZoneSlice) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return objects.Version(s) >= k.zoneState(id).slices[s.Name]
+	m, unlock := k.memory.Lock()
+	defer unlock()
+	return objects.Version(s) >= m.zoneState(id).slices[s.Name]
 }
 
 // sawSlice has the slices of a Zone compared whose slice somebody else has touched.
 func (k *Controller) sawSlice(s *zonefold.ZoneSlice, gone bool) {
 	id := dialect.ZoneID(s.Namespace, s.Zone)
-	k.mu.Lock()
-	state := k.zoneStates[id]
+	m, unlock := k.memory.Lock()
+	state := m.zoneStates[id]
 	if state == nil {
-		k.mu.Unlock()
+		unlock()
 		return
 	}
 	known := state.slices[s.Name]
@@ -197,14 +197,14 @@ func (k *Controller) sawSlice(s *zonefold.ZoneSlice, gone bool) {
 		delete(state.slices, s.Name)
 		state.foreign, state.parts = true, nil
 	}
-	k.mu.Unlock()
+	unlock()
 	if !touched {
 		return
 	}
 	if s.Journal && k.sawPage(id, s, gone) {
-		k.mu.Lock()
+		_, unlock := k.memory.Lock()
 		state.torn = true
-		k.mu.Unlock()
+		unlock()
 	}
 	k.enqueue(id)
 }

@@ -48,9 +48,9 @@ func (s *store) Load(id zone.ID) (delivery.Stored, bool) {
 		out.Ceiling = uint32(*z.Status.SerialCeiling)
 	}
 	out.Refs = refs(z)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	state := s.k().zoneState(id)
+	m, unlock := s.memory.Lock()
+	defer unlock()
+	state := m.zoneState(id)
 	if state.holding {
 		out.Delivered = state.held
 	}
@@ -120,10 +120,10 @@ func (s *store) Hold(ctx context.Context, id zone.ID, where []delivery.Delivered
 			return err
 		}
 	}
-	s.mu.Lock()
-	state := k.zoneState(id)
+	m, unlock := k.memory.Lock()
+	state := m.zoneState(id)
 	state.held, state.holding = where, true
-	s.mu.Unlock()
+	unlock()
 	if len(where) > 0 {
 		return nil
 	}

@@ -101,9 +101,9 @@ func (k *Controller) unwritten(id zone.ID, err error) error {
 // are there, such as an MX before the address of its host.
 func (k *Controller) soon(id zone.ID, served controller.Outcome, generation int64) bool {
 	refused := served.Reason == controller.ReasonRejected
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	s := k.state(id)
+	m, unlock := k.memory.Lock()
+	defer unlock()
+	s := m.state(id)
 	if served.Reason != controller.ReasonPending && !refused {
 		s.pending = 0
 		return false

@@ -1,6 +1,7 @@
 package kubizone
 
 import (
+	"log/slog"
 	"testing"
 	"time"
 
@@ -11,7 +12,6 @@ import (
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
 	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
-	"github.com/zonefold/zonefold/internal/zone"
 )
 
 func TestWhatSettlesByItselfIsNotWorthAWrite(t *testing.T) {
@@ -51,7 +51,7 @@ func TestWhatSettlesByItselfIsNotWorthAWrite(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			clock := &stopped{now: time.Unix(1, 0)}
-			k := &Controller{Config: Config{Clock: clock}, recordState: map[zone.ID]*written{}}
+			k := New(Config{Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(), Clock: clock})
 			for i, l := range c.looks {
 				clock.now = clock.now.Add(l.after)
 				if got := k.soon(dialect.RecordID("a", "www"), controller.Not(l.reason, ""), l.generation); got != l.soon {

@@ -36,9 +36,9 @@ func (o outcome) unsettled() controller.Outcome {
 
 func (k *Controller) before(id zone.ID) outcome {
 	out := outcome{ceiling: k.ceilings.Known(id)}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if s := k.zoneStates[id]; s != nil {
+	m, unlock := k.memory.Lock()
+	defer unlock()
+	if s := m.zoneStates[id]; s != nil {
 		out.entries = s.ledger.entries.Load()
 	}
 	return out
@@ -147,27 +147,27 @@ func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 		return nil, nil // the old content stays written down until it is withdrawn
 	}
 	if out.Snapshot.Name.IsZero() {
-		k.mu.Lock()
-		k.zoneState(id).kept = 0
-		k.mu.Unlock()
+		m, unlock := k.memory.Lock()
+		m.zoneState(id).kept = 0
+		unlock()
 		return clearContent(want), nil
 	}
-	k.mu.Lock()
-	s := k.zoneState(id)
+	m, unlock := k.memory.Lock()
+	s := m.zoneState(id)
 	snapshot, wait := s.content, s.flushed.Add(s.pause).Sub(k.Clock.Now())
 	overdue := k.Clock.Now().Sub(s.changed) > grace/2
 	foreign := s.foreign || !s.looked && z.Status.Slices > 0
 	pause := s.unminted.Add(grace / 2).Sub(k.Clock.Now())
-	k.mu.Unlock()
+	unlock()
 	content := engine.Content{Sets: snapshot.Sets, SOA: snapshot.SOA, Hash: snapshot.Hash}.ID()
 	switch {
 	case out.Label.ID != content && overdue && pause > 0:
 		return nil, &controller.Later{After: pause}
 	case out.Label.ID != content && overdue:
 		if err := k.Deliveries.Mint(ctx, id); err != nil {
-			k.mu.Lock()
+			_, unlock := k.memory.Lock()
 			s.unminted = k.Clock.Now()
-			k.mu.Unlock()
+			unlock()
 			return nil, err
 		}
 		return nil, &controller.Later{}
@@ -183,9 +183,9 @@ func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 	case k.Core.Busy() && len(z.Status.Entries) > 0:
 		return nil, &controller.Later{After: grace / 2} // a burst is written down once, when it is over
 	}
-	k.mu.Lock()
+	m, unlock = k.memory.Lock()
 	s.foreign, s.looked = false, true
-	k.mu.Unlock()
+	unlock()
 	snapshot.SOA.Serial = out.Label.Serial
 	err := k.keepGone(ctx, id, z, out, snapshot)
 	if err == nil && k.History > 0 {
@@ -195,9 +195,9 @@ func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 		err = k.flush(ctx, id, z, snapshot, want)
 	}
 	if err != nil {
-		k.mu.Lock()
+		_, unlock := k.memory.Lock()
 		s.foreign = s.foreign || foreign
-		k.mu.Unlock()
+		unlock()
 		return nil, err
 	}
 	return &snapshot, nil
@@ -267,23 +267,23 @@ func (k *Controller) flush(ctx context.Context, id zone.ID, z *v1alpha1.Zone, s 
 	}
 	want.Entries, want.Hash, want.Serial = entries, s.Hash, number(s.SOA.Serial)
 	want.EntryCount, want.Slices = int32(count), parts
-	k.mu.Lock()
-	state := k.zoneState(id)
+	m, unlock := k.memory.Lock()
+	state := m.zoneState(id)
 	if small {
 		state.parts = nil
 	}
 	state.flushed, state.kept = k.Clock.Now(), int(parts)
 	// A large status is written seldom: a second for each 64 KiB of it.
 	state.pause = time.Duration(size/65536) * time.Second
-	k.mu.Unlock()
+	unlock()
 	return nil
 }
 
 // isLarge reports whether the status of a Zone is written seldom.
 func (k *Controller) isLarge(id zone.ID) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.zoneState(id).pause > 0
+	m, unlock := k.memory.Lock()
+	defer unlock()
+	return m.zoneState(id).pause > 0
 }
 
 func keyOf(r *v1alpha1.Record, v zone.Verdict) rr.Key {

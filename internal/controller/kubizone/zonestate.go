@@ -33,28 +33,28 @@ type zoneState struct {
 	history history
 }
 
-// zoneState returns the state of a Zone. k.mu is held.
-func (k *Controller) zoneState(id zone.ID) *zoneState {
-	s := k.zoneStates[id]
+// zoneState returns the state of a Zone.
+func (m *memory) zoneState(id zone.ID) *zoneState {
+	s := m.zoneStates[id]
 	if s == nil {
 		s = &zoneState{gone: map[rr.Key]bool{}}
-		k.zoneStates[id] = s
+		m.zoneStates[id] = s
 	}
 	return s
 }
 
 // unheld forgets that a Zone is held: the cluster says otherwise.
 func (k *Controller) unheld(id zone.ID) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	s := k.zoneState(id)
+	m, unlock := k.memory.Lock()
+	defer unlock()
+	s := m.zoneState(id)
 	s.holding, s.held = false, nil
 }
 
 func (k *Controller) forgetZone(id zone.ID) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	delete(k.zoneStates, id)
+	m, unlock := k.memory.Lock()
+	defer unlock()
+	delete(m.zoneStates, id)
 	k.ceilings.Forget(id)
 }
 
@@ -84,14 +84,14 @@ func (k *Controller) republished(id zone.ID) {
 	k.enqueue(id)
 }
 
-// followZone keeps the content of one Zone. outgoing is held: what was asked for last is kept last.
+// followZone keeps the content of one Zone, in the turn of outgoing: what was asked for last is kept last.
 func (k *Controller) followZone(now zone.Snapshot, delta zone.ZoneDelta, at time.Time) {
 	if now.Hash == "" {
 		return // it is nothing, or not known yet
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	z := k.zoneState(delta.ID)
+	m, unlock := k.memory.Lock()
+	defer unlock()
+	z := m.zoneState(delta.ID)
 	old := z.content
 	if old.Hash == now.Hash && old.SOA == now.SOA && old.Name == now.Name {
 		return
