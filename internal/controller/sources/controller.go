@@ -16,6 +16,7 @@ import (
 	"github.com/zonefold/zonefold/internal/controller/core"
 	dialect "github.com/zonefold/zonefold/internal/dialect/sources"
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/guarded"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -48,12 +49,12 @@ type Controller struct {
 	Zones  Zones
 	sights []*sight
 
-	mu    sync.Mutex
-	state state
+	state guarded.Value[state]
 }
 
 // state is what is known of the sources.
 type state struct {
+	of        *Controller
 	inventory *dialect.Inventory
 	ready     bool // all that exists is known, or kept: claims can be made
 	held      map[zone.ID]*held
@@ -71,8 +72,11 @@ type held struct {
 
 // New returns a Controller that has not begun.
 func New(c Config) *Controller {
-	s := &Controller{Config: c, state: state{
-		inventory: dialect.NewInventory(c.Options), held: map[zone.ID]*held{}, told: map[zone.ID]zone.Reason{}}}
+	s := &Controller{Config: c}
+	t, unlock := s.state.Lock()
+	defer unlock()
+	*t = state{of: s, inventory: dialect.NewInventory(c.Options), held: map[zone.ID]*held{},
+		told: map[zone.ID]zone.Reason{}}
 	for _, o := range Objects(c.Sources) {
 		s.sights = append(s.sights, newSight(o))
 	}
@@ -99,43 +103,43 @@ func (s *Controller) Ready(ctx context.Context) bool {
 			return false
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	wishes := s.wishes()
+	t, unlock := s.state.Lock()
+	defer unlock()
+	wishes := t.wishes()
 	written, err := s.written(ctx, lostBy(wishes))
 	if err != nil {
 		s.Log.Error("what names without an address had cannot be read; nothing begins before it can", "error", err)
 		return false
 	}
-	s.begin(wishes, written)
-	if blind := s.unread(); len(blind) > 0 {
-		if s.state.kept, err = s.Zones.Kept(ctx, s.Core.Rehearse(), mayHave(blind)); err != nil {
+	t.begin(wishes, written)
+	if blind := t.unread(); len(blind) > 0 {
+		if t.kept, err = s.Zones.Kept(ctx, s.Core.Rehearse(), mayHave(blind)); err != nil {
 			s.Log.Error("what was published cannot be read; nothing begins before it can", "error", err)
 			return false
 		}
-		for _, claim := range s.state.kept {
+		for _, claim := range t.kept {
 			s.Core.PutClaim(claim, core.Version{Generation: 1})
 		}
 	}
-	s.state.ready = true
+	t.ready = true
 	return true
 }
 
-// unread returns the sources of which some kind has not been read. mu is held.
-func (s *Controller) unread() (names []string) {
-	for _, k := range s.sights {
+// unread returns the sources of which some kind has not been read.
+func (t *state) unread() (names []string) {
+	for _, k := range t.of.sights {
 		if !k.read {
-			names = append(names, needing(k.goType, s.Sources)...)
+			names = append(names, needing(k.goType, t.of.Sources)...)
 		}
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-// wishes are what all objects that are known ask for. mu is held.
-func (s *Controller) wishes() (all []*dialect.Wish) {
-	for _, id := range s.state.inventory.All() {
-		if w, is := s.wish(id); is {
+// wishes are what all objects that are known ask for.
+func (t *state) wishes() (all []*dialect.Wish) {
+	for _, id := range t.inventory.All() {
+		if w, is := t.wish(id); is {
 			all = append(all, w)
 		}
 	}
@@ -171,130 +175,129 @@ func (s *Controller) written(ctx context.Context, lost map[dnsname.Name]string) 
 	return written, nil
 }
 
-// begin makes the claims of wishes, and returns them. Names that have lost their addresses get what was written. mu is
-// held.
-func (s *Controller) begin(wishes []*dialect.Wish, written map[string][]rr.Set) (claims []zone.Claim) {
+// begin makes the claims of wishes, and returns them. Names that have lost their addresses get what was written.
+func (t *state) begin(wishes []*dialect.Wish, written map[string][]rr.Set) (claims []zone.Claim) {
 	dialect.RestoreAll(wishes, written)
 	for _, w := range wishes {
-		claims = append(claims, s.take(w)...)
+		claims = append(claims, t.take(w)...)
 	}
 	return claims
 }
 
-// release lets go of what is kept and claims explain: of all of it, when everything is read. mu is held.
-func (s *Controller) release(claims []zone.Claim) {
+// release lets go of what is kept and claims explain: of all of it, when everything is read.
+func (t *state) release(claims []zone.Claim) {
 	has := map[rr.Key][]string{}
 	for _, c := range claims {
 		key := rr.Key{Name: c.Where.Name, Type: c.Type}
 		has[key] = append(has[key], c.Data...)
 	}
-	may, kept := mayHave(s.unread()), s.state.kept
-	s.state.kept = nil
+	may, kept := mayHave(t.unread()), t.kept
+	t.kept = nil
 	for _, claim := range kept {
 		claim.Data = slices.DeleteFunc(slices.Clone(claim.Data), func(d string) bool {
 			return slices.Contains(has[rr.Key{Name: claim.Where.Name, Type: claim.Type}], d)
 		})
 		if len(claim.Data) == 0 || !may(claim.Type) {
-			s.Core.DeleteClaim(claim.ID)
+			t.of.Core.DeleteClaim(claim.ID)
 			continue
 		}
-		s.Core.PutClaim(claim, core.Version{Generation: 1})
-		s.state.kept = append(s.state.kept, claim)
+		t.of.Core.PutClaim(claim, core.Version{Generation: 1})
+		t.kept = append(t.kept, claim)
 	}
 }
 
 // wish returns what an object asks for, if its source is on, with what it had where its address is lost.
-func (s *Controller) wish(id zone.ID) (*dialect.Wish, bool) {
-	if _, on := sourceOf(id.Kind, s.Sources); !on {
+func (t *state) wish(id zone.ID) (*dialect.Wish, bool) {
+	if _, on := sourceOf(id.Kind, t.of.Sources); !on {
 		return nil, false
 	}
-	w, is := s.state.inventory.Wish(id)
+	w, is := t.inventory.Wish(id)
 	if !is {
 		return nil, false
 	}
-	if have := s.state.held[id]; have != nil && !s.DeleteLost && have.version.UID == w.Object.GetUID() {
+	if have := t.held[id]; have != nil && !t.of.DeleteLost && have.version.UID == w.Object.GetUID() {
 		w.Keep(have.endpoints)
 	}
 	return w, true
 }
 
 // look makes the claims of objects those that they ask for now.
-func (s *Controller) look(ids []zone.ID) {
-	if !s.state.ready {
+func (t *state) look(ids []zone.ID) {
+	if !t.ready {
 		return
 	}
 	for _, id := range ids {
-		w, is := s.wish(id)
+		w, is := t.wish(id)
 		if !is {
-			s.forget(id)
+			t.forget(id)
 			continue
 		}
-		s.take(w)
+		t.take(w)
 	}
 }
 
 // take puts the claims of a wish into the Core and returns them.
-func (s *Controller) take(w *dialect.Wish) []zone.Claim {
+func (t *state) take(w *dialect.Wish) []zone.Claim {
 	version := core.VersionOf(w.Object)
 	now := &held{endpoints: w.Endpoints, version: version, notes: w.Notes}
 	claims := w.Claims()
 	for i := range claims {
 		now.claims = append(now.claims, claims[i].ID)
-		s.Core.PutClaim(claims[i], version)
+		t.of.Core.PutClaim(claims[i], version)
 	}
-	before := s.state.held[w.ID]
+	before := t.held[w.ID]
 	if before == nil {
 		before = &held{}
 	}
 	for _, old := range before.claims {
 		if !slices.Contains(now.claims, old) {
-			s.delete(old)
+			t.delete(old)
 		}
 	}
-	s.state.held[w.ID] = now
+	t.held[w.ID] = now
 	for _, n := range w.Notes {
 		if !slices.Contains(before.notes, n) {
-			s.tell(w.ID, "Warning", n.Reason, n.Message)
+			t.tell(w.ID, "Warning", n.Reason, n.Message)
 		}
 	}
 	return claims
 }
 
-func (s *Controller) forget(id zone.ID) {
-	if have := s.state.held[id]; have != nil {
+func (t *state) forget(id zone.ID) {
+	if have := t.held[id]; have != nil {
 		for _, claim := range have.claims {
-			s.delete(claim)
+			t.delete(claim)
 		}
-		delete(s.state.held, id)
+		delete(t.held, id)
 	}
 }
 
-func (s *Controller) delete(claim zone.ID) {
-	delete(s.state.told, claim)
-	s.Core.DeleteClaim(claim)
+func (t *state) delete(claim zone.ID) {
+	delete(t.told, claim)
+	t.of.Core.DeleteClaim(claim)
 }
 
 // Judged tells of the verdict about a claim, if it is news.
 func (s *Controller) Judged(claim zone.ID, v zone.Verdict) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	have := s.state.held[claim.Object()]
+	t, unlock := s.state.Lock()
+	defer unlock()
+	have := t.held[claim.Object()]
 	if have == nil || !slices.Contains(have.claims, claim) {
 		return
 	}
-	switch was := s.state.told[claim]; {
+	switch was := t.told[claim]; {
 	case !v.Accepted && was != v.Reason:
-		s.state.told[claim] = v.Reason
-		s.tell(claim.Object(), "Warning", v.Reason, v.Message)
+		t.told[claim] = v.Reason
+		t.tell(claim.Object(), "Warning", v.Reason, v.Message)
 	case v.Accepted && was != "":
-		delete(s.state.told, claim)
-		s.tell(claim.Object(), "Normal", v.Reason, v.Message)
+		delete(t.told, claim)
+		t.tell(claim.Object(), "Normal", v.Reason, v.Message)
 	}
 }
 
-func (s *Controller) tell(id zone.ID, kind string, reason zone.Reason, message string) {
-	if o, is := s.state.inventory.Object(id).(client.Object); is {
-		s.Events.Eventf(o, nil, kind, string(reason), "Claim", "%s", controller.Note(message))
+func (t *state) tell(id zone.ID, kind string, reason zone.Reason, message string) {
+	if o, is := t.inventory.Object(id).(client.Object); is {
+		t.of.Events.Eventf(o, nil, kind, string(reason), "Claim", "%s", controller.Note(message))
 	}
 }
 

@@ -30,7 +30,7 @@ const (
 // them.
 var errBeingDeleted = errors.New("their definition is being deleted")
 
-// A sight is one kind of objects, as far as it can be read. Controller.mu guards what changes.
+// A sight is one kind of objects, as far as it can be read. What changes is the affair of who has the Controller's state.
 type sight struct {
 	object     client.Object
 	goType     string
@@ -128,8 +128,8 @@ func (s *Controller) see(ctx context.Context, k *sight) error {
 
 // begins has all objects of a kind count as gone that are not put from now on, and returns the number of the round.
 func (s *Controller) begins(k *sight) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	_, unlock := s.state.Lock()
+	defer unlock()
 	k.round, k.again = k.round+1, k.read
 	k.absent = map[types.NamespacedName]absence{}
 	for key, o := range k.have {
@@ -163,8 +163,8 @@ func (s *Controller) put(k *sight, round int, o client.Object) {
 		s.drop(k, round, o, false)
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	t, unlock := s.state.Lock()
+	defer unlock()
 	if round != k.round {
 		return
 	}
@@ -173,21 +173,21 @@ func (s *Controller) put(k *sight, round int, o client.Object) {
 	if k.definition != "" {
 		k.have[key] = o
 	}
-	if id, is := s.state.inventory.IDOf(o); is && k.again && s.state.held[id] != nil {
-		s.state.held[id].version.UID = o.GetUID() // it is put back, and may have no address yet
+	if id, is := t.inventory.IDOf(o); is && k.again && t.held[id] != nil {
+		t.held[id].version.UID = o.GetUID() // it is put back, and may have no address yet
 	}
-	s.look(s.state.inventory.Put(o))
+	t.look(t.inventory.Put(o))
 }
 
 // drop takes in that an object is gone, or is being deleted. One that has a definition may go with that.
 func (s *Controller) drop(k *sight, round int, o client.Object, gone bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	t, unlock := s.state.Lock()
+	defer unlock()
 	if round != k.round {
 		return
 	}
 	if k.definition == "" {
-		s.look(s.state.inventory.Delete(o))
+		t.look(t.inventory.Delete(o))
 		return
 	}
 	k.absent[client.ObjectKeyFromObject(o)] = absence{o, gone}
@@ -201,18 +201,18 @@ func (s *Controller) drop(k *sight, round int, o client.Object, gone bool) {
 func (s *Controller) saw(ctx context.Context, k *sight) {
 	defer k.settle()
 	s.Unread(k.goType, nil)
-	s.mu.Lock()
-	s.leave(k, k.absent)
-	late, lost := s.state.ready && !k.read, lostBy(s.wishes())
+	t, unlock := s.state.Lock()
+	t.leave(k, k.absent)
+	late, lost := t.ready && !k.read, lostBy(t.wishes())
 	k.read, k.again = k.read || !late, false
-	s.mu.Unlock()
+	unlock()
 	for late {
 		written, err := s.written(ctx, lost)
 		if err == nil {
-			s.mu.Lock()
+			t, unlock := s.state.Lock()
 			k.read = true
-			s.release(s.begin(s.wishes(), written))
-			s.mu.Unlock()
+			t.release(t.begin(t.wishes(), written))
+			unlock()
 			s.Log.Info("objects that ask for names are read", "kind", k.goType)
 			return
 		}
@@ -227,17 +227,17 @@ func (s *Controller) saw(ctx context.Context, k *sight) {
 // what there was stays until the kind is read again.
 func (s *Controller) believe(ctx context.Context, k *sight, definition types.UID) bool {
 	for {
-		s.mu.Lock()
+		_, unlock := s.state.Lock()
 		absent := maps.Clone(k.absent)
-		s.mu.Unlock()
+		unlock()
 		now, err := s.defined(ctx, k)
 		switch {
 		case errors.Is(err, errBeingDeleted), err == nil && now != definition:
 			return false
 		case err == nil:
-			s.mu.Lock()
-			s.leave(k, absent)
-			s.mu.Unlock()
+			t, unlock := s.state.Lock()
+			t.leave(k, absent)
+			unlock()
 			return true
 		}
 		s.Log.Warn("whether objects are gone, or their definition, cannot be told yet", "kind", k.goType, "error", err)
@@ -247,8 +247,8 @@ func (s *Controller) believe(ctx context.Context, k *sight, definition types.UID
 	}
 }
 
-// leave takes in what is gone. mu is held.
-func (s *Controller) leave(k *sight, absent map[types.NamespacedName]absence) {
+// leave takes in what is gone.
+func (t *state) leave(k *sight, absent map[types.NamespacedName]absence) {
 	for key, o := range maps.Clone(absent) {
 		if k.absent[key] != o {
 			continue // it is there again
@@ -256,10 +256,10 @@ func (s *Controller) leave(k *sight, absent map[types.NamespacedName]absence) {
 		delete(k.absent, key)
 		if o.gone {
 			delete(k.have, key)
-			s.look(s.state.inventory.Delete(o.Object))
+			t.look(t.inventory.Delete(o.Object))
 			continue
 		}
 		k.have[key] = o.Object
-		s.look(s.state.inventory.Put(o.Object))
+		t.look(t.inventory.Put(o.Object))
 	}
 }
