@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -12,6 +11,7 @@ import (
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/controller/objects"
+	"github.com/zonefold/zonefold/internal/guarded"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -27,7 +27,11 @@ type Ceilings struct {
 	New    func() client.Object       // an empty zone of the dialect
 	Stored func(client.Object) uint32 // what its status has; 0: none
 
-	mu    sync.Mutex
+	known guarded.Value[ceilings]
+}
+
+// ceilings are those that are known.
+type ceilings struct {
 	zones map[zone.ID]ceiling
 	turns map[zone.ID]*Turn // of who raises a ceiling
 }
@@ -40,31 +44,30 @@ type ceiling struct {
 
 // Begin returns the ceiling above which serials begin, of a zone whose object has the stored one.
 func (c *Ceilings) Begin(id zone.ID, stored uint32) uint32 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	was, ok := c.zones[id]
+	known, unlock := c.known.Lock()
+	defer unlock()
+	was, ok := known.zones[id]
 	if !ok {
-		c.put(id, ceiling{known: stored})
+		known.put(id, ceiling{known: stored})
 	}
 	return rr.LaterSerial(was.known, stored)
 }
 
 // Known returns the ceiling that is known, 0 if none is.
 func (c *Ceilings) Known(id zone.ID) uint32 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.zones[id].known
+	known, unlock := c.known.Lock()
+	defer unlock()
+	return known.zones[id].known
 }
 
 // Put notes a ceiling that was stored in another way.
 func (c *Ceilings) Put(id zone.ID, stored uint32) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.put(id, ceiling{stored, c.zones[id].others})
+	known, unlock := c.known.Lock()
+	defer unlock()
+	known.put(id, ceiling{stored, known.zones[id].others})
 }
 
-// put is Put. c.mu is held.
-func (c *Ceilings) put(id zone.ID, now ceiling) {
+func (c *ceilings) put(id zone.ID, now ceiling) {
 	if c.zones == nil {
 		c.zones = map[zone.ID]ceiling{}
 	}
@@ -73,10 +76,10 @@ func (c *Ceilings) put(id zone.ID, now ceiling) {
 
 // Forget forgets a zone whose object is gone.
 func (c *Ceilings) Forget(id zone.ID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.zones, id)
-	delete(c.turns, id)
+	known, unlock := c.known.Lock()
+	defer unlock()
+	delete(known.zones, id)
+	delete(known.turns, id)
 }
 
 // raises is how often a ceiling is stored again that met with another version of the object.
@@ -123,33 +126,33 @@ func (c *Ceilings) Raise(ctx context.Context, id zone.ID, asked uint32) error {
 
 // turn returns the turn of those who raise the ceiling of a zone.
 func (c *Ceilings) turn(id zone.ID) *Turn {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.turns == nil {
-		c.turns = map[zone.ID]*Turn{}
+	known, unlock := c.known.Lock()
+	defer unlock()
+	if known.turns == nil {
+		known.turns = map[zone.ID]*Turn{}
 	}
-	if c.turns[id] == nil {
-		c.turns[id] = &Turn{}
+	if known.turns[id] == nil {
+		known.turns[id] = &Turn{}
 	}
-	return c.turns[id]
+	return known.turns[id]
 }
 
 // learn tells of a ceiling in the place of the known one that is later: somebody else has stored it.
 func (c *Ceilings) learn(id zone.ID, stored uint32) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if known := c.zones[id].known; stored == 0 || known != 0 && !rr.SerialLess(known, stored) {
+	known, unlock := c.known.Lock()
+	defer unlock()
+	if was := known.zones[id].known; stored == 0 || was != 0 && !rr.SerialLess(was, stored) {
 		return nil
 	}
-	c.put(id, ceiling{stored, stored})
+	known.put(id, ceiling{stored, stored})
 	return &engine.Overtaken{Ceiling: stored}
 }
 
 // overtaken tells of a ceiling of somebody else that is not asked to be exceeded.
 func (c *Ceilings) overtaken(id zone.ID, asked uint32) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if others := c.zones[id].others; others != 0 && !rr.SerialLess(others, asked) {
+	known, unlock := c.known.Lock()
+	defer unlock()
+	if others := known.zones[id].others; others != 0 && !rr.SerialLess(others, asked) {
 		return &engine.Overtaken{Ceiling: others}
 	}
 	return nil

@@ -1,16 +1,19 @@
 package core
 
 import (
-	"sync"
 	"time"
+
+	"github.com/zonefold/zonefold/internal/guarded"
 )
 
 // A burst is at least crowd changes that follow each other closely, as many a second or
 // more. After a lull it is over, but for changes that somebody waits for: each of many
 // clients sends its next one when its last is answered, so they come as slowly as we are.
 // One that lasts longer than maxBurst is how things are, and nothing waits for its end.
-type burst struct {
-	mu          sync.Mutex
+type burst struct{ guarded.Value[run] }
+
+// A run is how changes have come of late.
+type run struct {
 	last, since time.Time // when something changed, and since when that has gone on
 	changes     int64
 	awaited     int
@@ -24,39 +27,39 @@ const (
 
 // change counts one.
 func (b *burst) change(now time.Time) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.goOn(now)
-	b.changes++
+	r, unlock := b.Lock()
+	defer unlock()
+	r.goOn(now)
+	r.changes++
 }
 
-// goOn begins anew after a lull. mu is held.
-func (b *burst) goOn(now time.Time) {
-	if b.awaited == 0 && now.Sub(b.last) > lull {
-		b.since, b.changes = now, 0
+// goOn begins anew after a lull.
+func (r *run) goOn(now time.Time) {
+	if r.awaited == 0 && now.Sub(r.last) > lull {
+		r.since, r.changes = now, 0
 	}
-	b.last = now
+	r.last = now
 }
 
 // await has the burst go on until done is called.
 func (b *burst) await(clock func() time.Time) (done func()) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.goOn(clock())
-	b.awaited++
+	r, unlock := b.Lock()
+	defer unlock()
+	r.goOn(clock())
+	r.awaited++
 	return func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.awaited--
-		b.last = clock()
+		r, unlock := b.Lock()
+		defer unlock()
+		r.awaited--
+		r.last = clock()
 	}
 }
 
 // lasts reports whether it goes on.
 func (b *burst) lasts(now time.Time) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	lasted := now.Sub(b.since)
-	return (b.awaited > 0 || now.Sub(b.last) < lull) && lasted < maxBurst &&
-		b.changes >= crowd*max(1, int64(lasted/time.Second))
+	r, unlock := b.Lock()
+	defer unlock()
+	lasted := now.Sub(r.since)
+	return (r.awaited > 0 || now.Sub(r.last) < lull) && lasted < maxBurst &&
+		r.changes >= crowd*max(1, int64(lasted/time.Second))
 }

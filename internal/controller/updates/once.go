@@ -7,6 +7,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/guarded"
 	"github.com/zonefold/zonefold/internal/update"
 )
 
@@ -14,9 +15,12 @@ import (
 // signature: that holds for no longer than keep.
 type answers struct {
 	clock backend.Clock
+	given guarded.Value[remembered]
+}
 
-	mu    sync.Mutex
-	given map[[32]byte]*answer
+// remembered are the answers that are given again.
+type remembered struct {
+	by    map[[32]byte]*answer
 	order []*answer // the oldest first
 }
 
@@ -34,13 +38,13 @@ const (
 
 // once has a message be carried out, unless it has been or is being.
 func (a *answers) once(ctx context.Context, id [32]byte, do func() Answer) Answer {
-	a.mu.Lock()
-	if a.given == nil {
-		a.given = map[[32]byte]*answer{}
+	g, unlock := a.given.Lock()
+	if g.by == nil {
+		g.by = map[[32]byte]*answer{}
 	}
-	a.forget()
-	if before := a.given[id]; before != nil {
-		a.mu.Unlock()
+	g.forget(a.clock.Now())
+	if before := g.by[id]; before != nil {
+		unlock()
 		select {
 		case <-before.done:
 			return before.Answer
@@ -49,27 +53,27 @@ func (a *answers) once(ctx context.Context, id [32]byte, do func() Answer) Answe
 		}
 	}
 	mine := &answer{id: id, began: a.clock.Now(), done: make(chan struct{})}
-	a.given[id], a.order = mine, append(a.order, mine)
-	a.mu.Unlock()
+	g.by[id], g.order = mine, append(g.order, mine)
+	unlock()
 	mine.Answer = do()
 	close(mine.done)
 	if mine.Rcode == update.ServerFailure { // the next time it may succeed
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		if a.given[id] == mine {
-			delete(a.given, id)
+		g, unlock := a.given.Lock()
+		defer unlock()
+		if g.by[id] == mine {
+			delete(g.by, id)
 		}
 	}
 	return mine.Answer
 }
 
-// forget forgets what nobody asks for again. mu is held.
-func (a *answers) forget() {
-	for len(a.order) > 0 && (len(a.order) > keepMax || a.clock.Now().Sub(a.order[0].began) > keep) {
-		if a.given[a.order[0].id] == a.order[0] {
-			delete(a.given, a.order[0].id)
+// forget forgets what nobody asks for again.
+func (g *remembered) forget(now time.Time) {
+	for len(g.order) > 0 && (len(g.order) > keepMax || now.Sub(g.order[0].began) > keep) {
+		if g.by[g.order[0].id] == g.order[0] {
+			delete(g.by, g.order[0].id)
 		}
-		a.order = a.order[1:]
+		g.order = g.order[1:]
 	}
 }
 

@@ -50,10 +50,15 @@ func TestAMessageThatComesAgainIsAnsweredAsBefore(t *testing.T) {
 			t.Errorf("%s: got %v, %d were carried out", step.name, got, done)
 		}
 	}
+	kept := func() int {
+		g, unlock := a.given.Lock()
+		defer unlock()
+		return len(g.order)
+	}
 	later := now.Add(keep + time.Second)
 	c.now.Store(&later)
-	if got := a.once(t.Context(), one, answer(update.Success)); got.Rcode != update.Success || len(a.order) != 1 {
-		t.Errorf("after a long time it gets %v, and %d are kept", got, len(a.order))
+	if got := a.once(t.Context(), one, answer(update.Success)); got.Rcode != update.Success || kept() != 1 {
+		t.Errorf("after a long time it gets %v, and %d are kept", got, kept())
 	}
 }
 
