@@ -18,7 +18,7 @@ import (
 // in use on it is to grow by that many only, but by leastPercent at the least: memory for time, where memory is what
 // counts.
 const (
-	smallHeap    = 100 << 20
+	smallHeap    = 16 << 20
 	leastPercent = 40
 )
 

@@ -12,8 +12,8 @@ func TestGCPercent(t *testing.T) {
 		want int
 	}{
 		{"nothing yet", 0, 100},
-		{"a small heap doubles", 100 << 20, 100},
-		{"a larger one grows by as much", 200 << 20, 50},
+		{"a small heap doubles", 16 << 20, 100},
+		{"a larger one grows by as much", 32 << 20, 50},
 		{"a large one by a part of it", 4 << 30, 40},
 	} {
 		if got := gcPercent(tt.live); got != tt.want {

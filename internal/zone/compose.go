@@ -66,8 +66,8 @@ func (w *World) store(c *cell, m *merger) {
 
 // replace changes one set of a Zone's content; empty sets are none.
 func (w *World) replace(z *zoneState, was, set rr.Set) {
-	if !z.live() {
-		return // its content is gone as a whole
+	if !z.live() || w.opts.VerdictsOnly {
+		return // its content is gone as a whole, or there is none
 	}
 	if was.Data != nil {
 		z.hash.remove(was)

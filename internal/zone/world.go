@@ -24,6 +24,8 @@ type Options struct {
 	// PublicSuffix reports whether the public registers names directly below a name (RFC 9499), or the name is the root.
 	// Nobody has such a root without a grant that spells its name. nil: no name is one.
 	PublicSuffix func(dnsname.Name) bool
+	// VerdictsOnly: nobody asks for the content of Zones, and there is none: no sets, hashes and keys that changed.
+	VerdictsOnly bool
 }
 
 // A World holds all zones and claims and what follows from them. Put, Delete and

@@ -9,6 +9,31 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
+// TestAWorldForVerdictsOnlyHasNoContent decides as every other one does.
+func TestAWorldForVerdictsOnlyHasNoContent(t *testing.T) {
+	for _, only := range []bool{false, true} {
+		w := New(Options{VerdictsOnly: only})
+		w.PutZone(zoneOf("dns", "example", "example.org.", 1))
+		w.PutClaim(claimOf("dns/www", "www.example.org.", 1, "A 192.0.2.1"))
+		w.PutClaim(claimOf("dns/other", "www.example.org.", 2, "CNAME example.net."))
+		w.Settle()
+		www, _ := w.Verdict(ID{KindRecord, "dns", "www"})
+		other, _ := w.Verdict(ID{KindRecord, "dns", "other"})
+		if !www.Accepted || other.Reason != Conflict {
+			t.Errorf("only %t: the verdicts are %v and %v", only, www, other)
+		}
+		w.DeleteClaim(ID{KindRecord, "dns", "www"})
+		w.Settle()
+		if other, _ = w.Verdict(ID{KindRecord, "dns", "other"}); !other.Accepted {
+			t.Errorf("only %t: who comes next is told %v", only, other)
+		}
+		s, there := w.Snapshot(ID{KindZone, "dns", "example"})
+		if want := map[bool]int{false: 1}[only]; !there || s.Sets.Len() != want {
+			t.Errorf("only %t: the Zone is there: %t, and has %d sets", only, there, s.Sets.Len())
+		}
+	}
+}
+
 func TestAdoptedListsTheClaimsOfAZone(t *testing.T) {
 	w := New(Options{})
 	w.PutZone(zoneOf("dns", "org", "org.", 1))

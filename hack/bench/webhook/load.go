@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -53,6 +54,7 @@ func (b *bench) loaded(ctx context.Context, out *result) error {
 	if err != nil {
 		return err
 	}
+	profiled := b.ProfileCPU(ctx, "", out.alone)
 	began := time.Now()
 	if out.during, err = b.Create(ctx, b.o.n, record); err != nil {
 		return err
@@ -67,7 +69,7 @@ func (b *bench) loaded(ctx context.Context, out *result) error {
 	out.status = time.Since(began)
 	after, err := b.usage(ctx)
 	out.used = after.since(before)
-	return err
+	return errors.Join(err, <-profiled, b.ProfileHeap(ctx, ""))
 }
 
 // awaitServed waits until BIND has every record, by transfers.

@@ -35,6 +35,8 @@ func (o *options) Flags(f *flag.FlagSet) {
 	f.IntVar(&o.n, "n", 10000, "DNSRecords of the class")
 	f.IntVar(&o.changes, "changes", 100, "single changes when nothing else happens")
 	f.BoolVar(&o.marks, "marks", false, "have the API server mark new DNSRecords, as the chart does with homelab.marks")
+	f.StringVar(&o.Profile, "cpuprofile", "", "`file` for a CPU profile of the operator under load; file.apiserver gets "+
+		"the API server's, file.heap the operator's heap afterwards")
 }
 
 // Check implements [rig.Bench].

@@ -53,7 +53,8 @@ func (k *Controller) auditAfter() time.Duration {
 func (k *Controller) isMended(s *slot) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return s.confirmed != "" && s.odd.kind != "" && s.odd.hash == s.confirmed && !s.odd.kept && !s.odd.looked
+	odd := s.courseSoFar().odd
+	return s.confirmed != "" && odd.kind != "" && odd.hash == s.confirmed && !odd.kept && !odd.looked
 }
 
 // look compares one slot, at an audit or after it was sent again; false: there is no use in going on.
@@ -112,20 +113,22 @@ func aboutAll(err error) bool {
 // found follows what a look has shown: a difference is put right, and told at the next audit if that did not change it.
 // One that somebody makes again after it was put right is another one. k.mu is held.
 func (k *Controller) found(c *class, s *slot, w *want, d difference, mended bool) bool {
-	was := s.odd
+	was := s.courseSoFar().odd
 	c.shown = c.shown || d.kind != absent
 	switch {
 	case d.kind == "":
-		s.odd = oddity{}
+		s.ownCourse().odd = oddity{}
+		s.tidy()
 		if was.kept {
 			k.enqueueStatuses(s)
 		}
 	case mended:
-		s.odd.looked = true
+		odd := &s.ownCourse().odd
+		odd.looked = true
 		if _, known := was.outlasted[d.kind]; known || d.kind == was.kind {
-			s.odd.outlast(d, 1)
+			odd.outlast(d, 1)
 		} else {
-			s.odd.outlast(d, 0) // somebody may have made it since: it has not been put right yet
+			odd.outlast(d, 0) // somebody may have made it since: it has not been put right yet
 		}
 	case d.kind == absent && was.outlasted[absent] > 0 && !c.shown: // the server does not know the question
 		c.noGet = true
@@ -139,27 +142,28 @@ func (k *Controller) found(c *class, s *slot, w *want, d difference, mended bool
 // mend has a slot sent again that a server shows otherwise, or tells that this changes nothing. What is not there at
 // all is sent at every audit nevertheless: it may be for the server to recover. k.mu is held.
 func (k *Controller) mend(s *slot, w *want, d difference) {
-	was := s.odd
-	s.odd = oddity{difference: d, hash: w.hash}
+	odd := &s.ownCourse().odd
+	was := *odd
+	*odd = oddity{difference: d, hash: w.hash}
 	if was.hash == w.hash {
-		s.odd.outlasted = was.outlasted
+		odd.outlasted = was.outlasted
 		if was.looked {
-			s.odd.outlast(d, 1)
+			odd.outlast(d, 1)
 		}
-		s.odd.kept = s.odd.lasts(d) || was.kept && s.odd.outlasted[d.kind] > 0
-		if was.kind == d.kind || was.kept && s.odd.kept {
-			s.odd.difference = was.difference // its text too: what counts down, or comes in turn, is no news
+		odd.kept = odd.lasts(d) || was.kept && odd.outlasted[d.kind] > 0
+		if was.kind == d.kind || was.kept && odd.kept {
+			odd.difference = was.difference // its text too: what counts down, or comes in turn, is no news
 		}
 	}
 	switch {
-	case !s.odd.kept:
+	case !odd.kept:
 		k.Events.Eventf(w.owner.object, nil, "Warning", "Drifted", "Audit", "%s", controller.Note(
 			"The server of DNSClass "+s.key.class+" did not have "+title(s.key)+" as it had confirmed it; it is put right."))
 	case !was.kept:
-		k.Events.Eventf(w.owner.object, nil, "Warning", "KeptOtherwise", "Audit", "%s", controller.Note(s.odd.note(w)))
+		k.Events.Eventf(w.owner.object, nil, "Warning", "KeptOtherwise", "Audit", "%s", controller.Note(odd.note(w)))
 		k.enqueueStatuses(s)
 	}
-	if !s.odd.kept || d.kind == absent {
+	if !odd.kept || d.kind == absent {
 		s.last, s.confirmed = s.confirmed, ""
 		k.wake(s.key)
 	}
@@ -176,6 +180,10 @@ type oddity struct {
 	// outlasted counts, by kind, the differences that were seen right after it was sent again, or at the audit after that.
 	// It is kept until the server shows what is wanted, so that answers that come in turn do not pass for new ones.
 	outlasted map[string]int
+}
+
+func (o *oddity) none() bool {
+	return o.difference == (difference{}) && o.hash == "" && o.outlasted == nil
 }
 
 const (

@@ -85,7 +85,6 @@ type Controller struct {
 
 	mu      sync.Mutex // guards what follows
 	records map[zone.ID]*record
-	dirty   map[*record][]slotKey
 	slots   map[slotKey]*slot
 	classes map[string]*class
 	users   members // that name a class, whether it exists or not, or have something there
@@ -104,13 +103,14 @@ func New(c Config) *Controller {
 	}
 	k := &Controller{
 		Config: c, begun: make(chan struct{}), follower: core.Follower{Tracer: c.Tracer},
-		records: map[zone.ID]*record{}, dirty: map[*record][]slotKey{}, slots: map[slotKey]*slot{},
+		records: map[zone.ID]*record{}, slots: map[slotKey]*slot{},
 		classes: map[string]*class{},
 		users:   members{}, needs: members{}, queues: map[string]*classQueue{}, secrets: map[string]string{},
 	}
 	k.objects = &objects.Writer{Client: c.Client, Leads: c.Leads, Wrote: c.Metrics.Wrote}
 	k.Core = core.New(core.Config{
-		Clock: c.Clock.Now, Metrics: c.Metrics, Log: c.Log, Settled: k.settled,
+		Options: zone.Options{VerdictsOnly: true}, // servers of classes are told of single sets
+		Clock:   c.Clock.Now, Metrics: c.Metrics, Log: c.Log, Settled: k.settled,
 	})
 	k.recordWriter = controller.NewWriter(16, c.Log, k.writeRecord)
 	k.recordWriter.Busy = k.Core.Busy
@@ -229,9 +229,9 @@ func (k *Controller) judge(id zone.ID, w *zone.World) {
 	k.Metrics.Judged(id.Kind, string(r.verdict.Reason), string(v.Reason))
 	was := r.verdict
 	if r.verdict = v; !was.Accepted || !v.Accepted { // its class may have to stay for it, or not any more
-		k.dirty[r] = k.index(r, k.dirty[r])
+		k.index(r)
 	}
-	for _, key := range k.dirty[r] {
+	for _, key := range r.slots {
 		k.wake(key)
 	}
 	k.recordWriter.Enqueue(id)

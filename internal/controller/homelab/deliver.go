@@ -145,7 +145,10 @@ func (k *Controller) upserted(s *slot, w *want, err error) {
 		return
 	}
 	k.heard(s.key.class)
-	s.upserts = attempts{}
+	if s.course != nil {
+		s.course.upserts = attempts{}
+		s.tidy()
+	}
 	k.has(s, w)
 }
 
@@ -168,7 +171,9 @@ func (k *Controller) has(s *slot, w *want) {
 		}
 	}
 	if r := w.owner; r.applied != nil && samePlace(*r.applied, w.place) {
-		r.applied.Confirmed, r.applied.Hash = true, w.hash
+		applied := *r.applied
+		applied.Confirmed, applied.Hash = true, w.hash
+		r.applied = &applied
 	}
 	k.enqueueStatuses(s)
 	k.wake(s.key)
@@ -178,7 +183,7 @@ func (k *Controller) has(s *slot, w *want) {
 // wakeLeft wakes the slots that the claims of a slot have left: what they had there may go when the server has what
 // they want here. k.mu is held.
 func (k *Controller) wakeLeft(s *slot) {
-	for r := range s.claims {
+	for _, r := range slices.Clone(s.claims) { // what is woken of a class that is gone changes them
 		for _, a := range r.evidence() {
 			if key := slotOf(a); key != s.key {
 				k.wake(key)
@@ -197,7 +202,10 @@ func (k *Controller) removed(s *slot, do step, err error) {
 	}
 	k.heard(s.key.class)
 	k.removedAgain(s, do)
-	s.removals, s.upserts.schedule = attempts{}, schedule{}
+	if c := s.course; c != nil {
+		c.removals, c.upserts.schedule = attempts{}, schedule{}
+		s.tidy()
+	}
 	if len(s.claims) > 0 && s.confirmed != "" {
 		s.last, s.confirmed = s.confirmed, "" // it may have been the same record by another split of the name
 	}
@@ -256,9 +264,9 @@ func (k *Controller) failed(s *slot, err error, removal bool) {
 		return
 	}
 	f, p, after := explain(s.key.class, err)
-	now, tries := k.Clock.Now(), &s.upserts
+	now, tries := k.Clock.Now(), &s.ownCourse().upserts
 	if removal {
-		tries = &s.removals
+		tries = &s.ownCourse().removals
 	}
 	f.next = tries.failed(k.Retry, now, p, after)
 	tries.failure = &f
@@ -295,10 +303,10 @@ func (k *Controller) heard(class string) {
 
 // enqueueStatuses has the statuses of a slot's records written. k.mu is held.
 func (k *Controller) enqueueStatuses(s *slot) {
-	for r := range s.claims {
+	for _, r := range s.claims {
 		k.recordWriter.Enqueue(r.id)
 	}
-	for r := range s.holders {
+	for _, r := range s.holders {
 		k.recordWriter.Enqueue(r.id)
 	}
 }
@@ -310,7 +318,7 @@ func (k *Controller) retryFailed(class string) {
 	}
 	for key, s := range k.slots {
 		if key.class == class && s.failure() != nil {
-			s.upserts.schedule, s.removals.schedule = schedule{}, schedule{}
+			s.course.upserts.schedule, s.course.removals.schedule = schedule{}, schedule{}
 			k.wake(key)
 		}
 	}

@@ -9,9 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	toolscache "k8s.io/client-go/tools/cache"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
@@ -20,32 +18,6 @@ import (
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
 )
-
-// CacheOptions say what the cache of the dialect holds: of Secrets only which there are, and which version of them.
-func CacheOptions(scheme *runtime.Scheme) cache.Options {
-	return cache.Options{Scheme: scheme, DefaultTransform: func(o any) (any, error) {
-		if m, ok := o.(metav1.Object); ok {
-			m.SetManagedFields(nil)
-			m.SetAnnotations(ofOurs(m.GetAnnotations()))
-			m.SetLabels(nil)
-		}
-		return o, nil
-	}}
-}
-
-// ofOurs returns those of the annotations that the dialect reads. Of others an object may have a quarter of a megabyte.
-func ofOurs(annotations map[string]string) map[string]string {
-	var kept map[string]string
-	for _, name := range []string{v1alpha1.AppliedAnnotation, v1alpha1.DeletionPolicyAnnotation} {
-		if value, ok := annotations[name]; ok {
-			if kept == nil {
-				kept = map[string]string{}
-			}
-			kept[name] = value
-		}
-	}
-	return kept
-}
 
 // Objects are what the dialect reads from the cache.
 func Objects() []client.Object {
@@ -98,15 +70,18 @@ func (k *Controller) putRecord(o *v1alpha1.DNSRecord) {
 		switch has, known := objects.Version(o), objects.Version(r.base); {
 		case has > known: // else it is older than what our last write has made of it
 			was := r.written()
-			r.status = o.Status
+			r.status = &o.Status
 			r.know(o)
 			k.follow(r, was)
 		case has == known: // the answer to our last write need not be kept beside it; what it means is known
 			r.base = o
-			if equality.Semantic.DeepEqual(r.status, o.Status) {
-				r.status = o.Status
+			if equality.Semantic.DeepEqual(*r.status, o.Status) {
+				r.status = &o.Status
 			}
 		}
+	}
+	if a := o.Status.Applied; a != nil && r.applied != nil && *r.applied == *a {
+		r.applied = a
 	}
 	switch {
 	case before != nil && before.Generation == o.Generation &&
@@ -131,14 +106,10 @@ func (k *Controller) putRecord(o *v1alpha1.DNSRecord) {
 
 // load reads what an earlier run has written down about a record.
 func load(o *v1alpha1.DNSRecord) *record {
-	r := &record{id: dialect.RecordID(o.Namespace, o.Name), object: o, status: o.Status, statusWritten: begun(o),
+	r := &record{id: dialect.RecordID(o.Namespace, o.Name), object: o, status: &o.Status, statusWritten: begun(&o.Status),
 		stored: storedHashOf(o.Status)}
 	r.know(o)
-	if a := o.Status.Applied; a != nil {
-		applied := *a
-		r.applied = &applied
-	}
-	r.former = slices.Clone(o.Status.Former)
+	r.applied, r.former = o.Status.Applied, slices.Clone(o.Status.Former)
 	_, wanted := dialect.ConvertRecord(o)
 	if wanted.Code == "" {
 		r.wanted, r.key = wanted, keyOf(o.Spec.DNSClassRef.Name, wanted.Record.ID())

@@ -11,18 +11,19 @@ import (
 func (k *Controller) slot(key slotKey) *slot {
 	s := k.slots[key]
 	if s == nil {
-		s = &slot{key: key, claims: map[*record]struct{}{}, holders: map[*record]struct{}{}}
+		s = &slot{key: key}
 		k.slots[key] = s
 	}
 	return s
 }
 
-// index notes which slots and classes a record concerns now; before is what it returned last. k.mu is held.
-func (k *Controller) index(r *record, before []slotKey) []slotKey {
+// index notes which slots and classes a record concerns now. k.mu is held.
+func (k *Controller) index(r *record) {
+	before := r.slots
 	for _, key := range before {
 		if s := k.slots[key]; s != nil {
-			delete(s.claims, r)
-			delete(s.holders, r)
+			s.claims.drop(r)
+			s.holders.drop(r)
 		}
 		k.users.drop(key.class, r)
 		if k.needs.drop(key.class, r) {
@@ -39,13 +40,13 @@ func (k *Controller) index(r *record, before []slotKey) []slotKey {
 	}
 	if k.records[r.id] == r {
 		if r.key != (slotKey{}) {
-			add(r.key).claims[r] = struct{}{}
+			add(r.key).claims.put(r)
 			if r.hopes() {
 				k.need(r.key.class, r)
 			}
 		}
 		for _, a := range r.evidence() {
-			add(slotOf(a)).holders[r] = struct{}{}
+			add(slotOf(a)).holders.put(r)
 			k.need(a.Class, r)
 		}
 		for _, a := range r.written() {
@@ -60,18 +61,15 @@ func (k *Controller) index(r *record, before []slotKey) []slotKey {
 			delete(k.slots, key)
 		}
 	}
-	return now
+	r.slots = now
 }
 
 // reindex follows a change of what a record asks for or has applied, and looks at all slots that this concerns. k.mu is
 // held.
 func (k *Controller) reindex(r *record) {
-	before := k.dirty[r]
-	now := k.index(r, before)
-	if k.dirty[r] = now; k.records[r.id] != r {
-		delete(k.dirty, r)
-	}
-	for _, key := range append(slices.Clone(before), now...) {
+	before := r.slots
+	k.index(r)
+	for _, key := range slices.Concat(before, r.slots) {
 		k.wake(key)
 	}
 }

@@ -39,7 +39,7 @@ func (k *Controller) inherit(r *record, rules map[string][]zone.Rule) *v1alpha1.
 		if !strings.EqualFold(strings.TrimSuffix(s.FQDN, "."), fqdnOf(r.key)) {
 			return nil
 		}
-	case begun(r.object):
+	case begun(s):
 		return nil
 	}
 	if !allowed(rules[class], r.id.Namespace, place) {

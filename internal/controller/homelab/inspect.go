@@ -38,7 +38,8 @@ func (k *Controller) Inspect(id zone.ID) (delivery.Inspected, error) {
 	if h := c.checked; h != nil && h.status == v1alpha1.Healthy && h.at.After(one.Heard) {
 		one.Heard = h.at
 	}
-	for _, tries := range []attempts{s.removals, s.upserts} { // as failure does, the removal first
+	course := s.courseSoFar()
+	for _, tries := range []attempts{course.removals, course.upserts} { // as failure does, the removal first
 		if f := tries.failure; f != nil {
 			one.Reason, one.Message = f.reason, f.message
 			one.Failures, one.Since, one.Next = tries.failures, tries.since, tries.next

@@ -80,8 +80,8 @@ func TestNothingIsSentAfterTheTerm(t *testing.T) {
 				t.Errorf("the server is asked %q, want %q", sent, c.sent)
 			}
 			for _, j := range jobs {
-				if j.slot.failure() != nil || j.slot.upserts.used+j.slot.removals.used > 0 {
-					t.Errorf("it counts as failed: %+v, %+v", j.slot.upserts, j.slot.removals)
+				if j.slot.failure() != nil || j.slot.courseSoFar().upserts.used+j.slot.courseSoFar().removals.used > 0 {
+					t.Errorf("it counts as failed: %+v, %+v", j.slot.courseSoFar().upserts, j.slot.courseSoFar().removals)
 				}
 			}
 		})

@@ -38,9 +38,8 @@ func textOf(a v1alpha1.Applied) string {
 	return strings.Join([]string{a.Class, a.Type, a.Domain, a.Subdomain}, " ")
 }
 
-// begun reports whether an object has a status of ours.
-func begun(o *v1alpha1.DNSRecord) bool {
-	s := &o.Status
+// begun reports whether a status is one of ours.
+func begun(s *v1alpha1.DNSRecordStatus) bool {
 	return len(s.Conditions) > 0 || s.Applied != nil || len(s.Former) > 0 || s.State != "" || s.LastSyncTime != nil
 }
 
@@ -60,7 +59,7 @@ func (r *record) prepared(place v1alpha1.Applied) bool {
 
 // fresh reports whether the annotation is where the place of the record is to be written down.
 func (r *record) fresh() bool {
-	return !r.statusWritten && !begun(&v1alpha1.DNSRecord{Status: r.status}) && r.applied == nil && len(r.former) == 0
+	return !r.statusWritten && !begun(r.status) && r.applied == nil && len(r.former) == 0
 }
 
 // putMark marks a record.

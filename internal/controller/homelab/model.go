@@ -48,31 +48,58 @@ func serverOf(url string) string {
 
 // A record is what is known about a DNSRecord. Of what it has applied this is the truth: the cache may lag behind.
 type record struct {
-	// held while the object is written: each write is made of what the one before has left; goes before Controller.mu
-	writing controller.Turn
+	writing *writing // nil: nobody writes the object
 
 	id     zone.ID
 	object *v1alpha1.DNSRecord // as the cache has it
 	wanted dialect.Wanted
-	key    slotKey // zero: what it asks for cannot be understood
+	key    slotKey   // zero: what it asks for cannot be understood
+	slots  []slotKey // that it concerns
 
 	settled core.Version // what the verdict is about
 	verdict zone.Verdict
 
-	applied   *v1alpha1.Applied // what a server has of it, or may have
+	applied   *v1alpha1.Applied // what a server has of it, or may have; it is replaced, and not changed
 	former    []v1alpha1.Applied
 	finalized bool                 // of base: it has our finalizer
 	done      v1alpha1.RecordState // Created or Updated; "": see the status
 	synced    time.Time            // zero: see the status
 
-	base          client.Object            // the newest metadata that are known
-	mark          *v1alpha1.Applied        // of these: what the annotation says
-	statusWritten bool                     // a status was written, or may have been: the annotation says nothing any more
-	status        v1alpha1.DNSRecordStatus // as it was written last
-	stored        storedHash               // of the stored status
-	pending       time.Time                // since when it is; zero: it is not
-	state         v1alpha1.RecordState     // for the metric
-	span          trace.Span               // of the change that is on its way; nil: none is followed
+	base          client.Object             // the newest metadata that are known
+	mark          *v1alpha1.Applied         // of these: what the annotation says
+	statusWritten bool                      // a status was written, or may have been: the annotation says nothing any more
+	status        *v1alpha1.DNSRecordStatus // as it was written last; it may be that of an object, and is only read
+	stored        storedHash                // of the stored status
+	pending       time.Time                 // since when it is; zero: it is not
+	state         v1alpha1.RecordState      // for the metric
+	span          trace.Span                // of the change that is on its way; nil: none is followed
+}
+
+// writing is the turn of who writes an object: each write is made of what the one before has left.
+type writing struct {
+	controller.Turn
+
+	by int // who has it or waits for it; guarded by Controller.mu
+}
+
+// writes waits for the turn to write an object, and takes it; what it returns ends it. k.mu is not held.
+func (k *Controller) writes(r *record) (done func()) {
+	k.mu.Lock()
+	if r.writing == nil {
+		r.writing = &writing{}
+	}
+	w := r.writing
+	w.by++
+	k.mu.Unlock()
+	w.Lock()
+	return func() {
+		w.Unlock()
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if w.by--; w.by == 0 {
+			r.writing = nil
+		}
+	}
 }
 
 func (r *record) deleting() bool { return !r.object.DeletionTimestamp.IsZero() }
@@ -136,18 +163,59 @@ func (r *record) drop(a v1alpha1.Applied) {
 // A slot is one record of one server.
 type slot struct {
 	key     slotKey
-	claims  map[*record]struct{} // that ask for it
-	holders map[*record]struct{} // of which the server may have it
+	claims  recordList // that ask for it
+	holders recordList // of which the server may have it
 
-	loaded    bool   // confirmed was read from the status
-	confirmed string // hash of what the server has; "": not known
-	last      string // what confirmed was before something was sent
-	changes   int    // how often something was sent
-	odd       oddity // what was found at the last look
-	upserts   attempts
-	removals  attempts     // of what objects have left there
+	loaded    bool         // confirmed was read from the status
+	confirmed string       // hash of what the server has; "": not known
+	last      string       // what confirmed was before something was sent
+	changes   int          // how often something was sent
+	course    *course      // of what did not just succeed; nil: everything did
 	again     []dnshook.ID // what is to be removed once more: see Config.Late
 	behind    *slotKey     // it waits until this one is removed
+}
+
+// A recordList has the records that have to do with a slot, mostly one.
+type recordList []*record
+
+func (p *recordList) put(r *record) {
+	if !slices.Contains(*p, r) {
+		*p = append(*p, r)
+	}
+}
+
+func (p *recordList) drop(r *record) {
+	*p = slices.DeleteFunc(*p, func(o *record) bool { return o == r })
+}
+
+// A course is what a slot has gone through since the server had what it should.
+type course struct {
+	upserts  attempts
+	removals attempts // of what objects have left there
+	odd      oddity   // what was found at the last look
+}
+
+// tidy forgets a course in which nothing is left.
+func (s *slot) tidy() {
+	if c := s.course; c != nil && c.upserts == (attempts{}) && c.removals == (attempts{}) && c.odd.none() {
+		s.course = nil
+	}
+}
+
+// courseSoFar returns the course of a slot, to be read.
+func (s *slot) courseSoFar() course {
+	if s.course == nil {
+		return course{}
+	}
+	return *s.course
+}
+
+// ownCourse returns the course of a slot, which begins if need be.
+func (s *slot) ownCourse() *course {
+	if s.course == nil {
+		s.course = &course{}
+	}
+	return s.course
 }
 
 // attempts are what has become of the calls of one kind for a slot. Each kind has retries of its own: what an object
@@ -160,7 +228,12 @@ type attempts struct {
 }
 
 // failure is why the last call for a slot has failed, nil if it has not; the removal counts first.
-func (s *slot) failure() *failure { return cmp.Or(s.removals.failure, s.upserts.failure) }
+func (s *slot) failure() *failure {
+	if s.course == nil {
+		return nil
+	}
+	return cmp.Or(s.course.removals.failure, s.course.upserts.failure)
+}
 
 // A failure is why the server does not have what it should.
 type failure struct {
@@ -180,7 +253,7 @@ type want struct {
 // want returns what a slot is to hold, nil for nothing; false: that is not known now.
 func (k *Controller) want(s *slot) (*want, bool) {
 	var accepted []*record
-	for r := range s.claims {
+	for _, r := range s.claims {
 		switch {
 		case r.deleting():
 		case !r.decided():

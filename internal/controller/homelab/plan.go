@@ -47,7 +47,10 @@ func (k *Controller) next(s *slot) step {
 	}
 	if do.upsert == nil && do.remove == nil {
 		if w != nil && s.confirmed == w.hash || len(s.holders) == 0 {
-			s.upserts, s.removals = attempts{}, attempts{}
+			if s.course != nil {
+				s.course.upserts, s.course.removals = attempts{}, attempts{}
+				s.tidy()
+			}
 		}
 		return do
 	}
@@ -63,15 +66,15 @@ func (k *Controller) next(s *slot) step {
 // wait is how long there is nothing to send yet, for what a slot is to hold and for the step that is next. k.mu is
 // held.
 func (k *Controller) wait(s *slot, w *want, do step) time.Duration {
-	now := k.Clock.Now()
+	now, c := k.Clock.Now(), s.ownCourse()
 	if do.upsert != nil {
-		s.upserts.resetFor(do.upsert.hash + k.classes[s.key.class].revision)
-		return s.upserts.next.Sub(now)
+		c.upserts.resetFor(do.upsert.hash + k.classes[s.key.class].revision)
+		return c.upserts.next.Sub(now)
 	}
-	s.removals.resetFor(k.classes[s.key.class].revision)
-	wait := s.removals.next.Sub(now)
+	c.removals.resetFor(k.classes[s.key.class].revision)
+	wait := c.removals.next.Sub(now)
 	if w != nil && s.confirmed != w.hash {
-		return min(wait, s.upserts.next.Sub(now)) // the upsert has its turn, too
+		return min(wait, c.upserts.next.Sub(now)) // the upsert has its turn, too
 	}
 	return wait
 }
@@ -104,8 +107,9 @@ func (k *Controller) keep(s *slot, w *want) step {
 		}
 	}
 	if s.confirmed != w.hash {
-		s.upserts.resetFor(w.hash + k.classes[s.key.class].revision)
-		if gone := departing(s); gone.remove != nil && s.upserts.slow && k.Clock.Now().Before(s.upserts.next) {
+		upserts := &s.ownCourse().upserts
+		upserts.resetFor(w.hash + k.classes[s.key.class].revision)
+		if gone := departing(s); gone.remove != nil && upserts.slow && k.Clock.Now().Before(upserts.next) {
 			return gone // who goes does not wait for what a successor cannot have
 		}
 		return step{upsert: w}
@@ -243,7 +247,7 @@ func excluded(key slotKey) []slotKey {
 // evidenceOf lists what the server may have in a slot, oldest object first.
 func evidenceOf(s *slot) []evidence {
 	var out []evidence
-	for r := range s.holders {
+	for _, r := range s.holders {
 		for _, a := range r.evidence() {
 			if slotOf(a) == s.key {
 				out = append(out, evidence{r, a})

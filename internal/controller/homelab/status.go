@@ -76,7 +76,7 @@ func (k *Controller) standing(r *record) report {
 	if s.confirmed == w.hash && w.owner.applied != nil && samePlace(*w.owner.applied, w.place) {
 		return k.served(r, s, w)
 	}
-	switch f := s.upserts.failure; {
+	switch f := s.courseSoFar().upserts.failure; {
 	case s.behind != nil: // what failed before is not tried now
 		text := fmt.Sprintf("It waits until DNSClass %s has %s no more, beside which it cannot stand.", s.key.class,
 			title(*s.behind))
@@ -110,8 +110,8 @@ func (k *Controller) served(r *record, s *slot, w *want) report {
 	if note, differs := r.verdict.Note(zone.TTLDiffers); differs {
 		text += " " + note.Message
 	}
-	if s.odd.kept && s.odd.hash == w.hash {
-		text += " " + s.odd.note(w)
+	if odd := s.courseSoFar().odd; odd.kept && odd.hash == w.hash {
+		text += " " + odd.note(w)
 	}
 	for _, f := range r.former {
 		text += fmt.Sprintf(" %s %s of DNSClass %s is still to be removed", idOf(f).FQDN(), f.Type, f.Class)

@@ -34,7 +34,7 @@ func (r *record) believed() string {
 // misled returns a record whose status would be believed and be wrong once a step is done; nil: there is none. k.mu is
 // held.
 func misled(s *slot, do step) *record {
-	for r := range s.holders {
+	for _, r := range s.holders {
 		hash := r.believed()
 		if hash == "" || r.applied == nil || slotOf(*r.applied) != s.key {
 			continue
@@ -49,7 +49,7 @@ func misled(s *slot, do step) *record {
 // remembered returns the hash that the server has confirmed before the operator was started, if that counts still: what
 // somebody else has, or had, there may have been sent since.
 func remembered(s *slot, w *want) string {
-	for r := range s.holders {
+	for _, r := range s.holders {
 		if r != w.owner {
 			return ""
 		}
@@ -79,14 +79,13 @@ func (k *Controller) sure(r *record) string {
 // disclaim withdraws the hash from the status of a record. It writes even if none is known to be there: a write that
 // was not answered may have arrived, and then this one meets with a newer version.
 func (k *Controller) disclaim(ctx context.Context, r *record) error {
-	r.writing.Lock()
-	defer r.writing.Unlock()
+	defer k.writes(r)()
 	k.mu.Lock()
 	if r.applied == nil || r.stored.hash == "" {
 		k.mu.Unlock()
 		return nil // another write was faster
 	}
-	base, applied, status := r.base, *r.applied, r.status
+	base, applied, status := r.base, *r.applied, *r.status
 	applied.Hash, r.statusWritten = "", true
 	status.Applied = &applied
 	k.mu.Unlock()
@@ -100,7 +99,7 @@ func (k *Controller) disclaim(ctx context.Context, r *record) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if err == nil {
-		k.wrote(r, got, status)
+		k.wrote(r, got, &status)
 	}
 	r.stored = storedHash{}
 	return nil

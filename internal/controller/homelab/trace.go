@@ -33,7 +33,7 @@ func (s *slot) rest(k *Controller, do step) {
 	if do.prepare != nil || do.upsert != nil || len(do.remove) > 0 || s.failure() != nil {
 		return
 	}
-	for r := range s.claims {
+	for _, r := range s.claims {
 		r.arrive(k)
 	}
 }

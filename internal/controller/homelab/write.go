@@ -24,8 +24,7 @@ const crowd = 64
 
 // prepare writes down what is going to be sent for a record, before it is.
 func (k *Controller) prepare(ctx context.Context, r *record, place v1alpha1.Applied) error {
-	r.writing.Lock()
-	defer r.writing.Unlock()
+	defer k.writes(r)()
 	k.mu.Lock()
 	finalized, former := r.finalized, slices.Clone(r.former)
 	if a := r.applied; a != nil && (a.Class != place.Class || idOf(*a) != idOf(place)) {
@@ -58,13 +57,13 @@ func (k *Controller) prepare(ctx context.Context, r *record, place v1alpha1.Appl
 	base, before := r.base, r.status
 	r.statusWritten = true
 	k.mu.Unlock()
-	got, err := k.objects.ChangeStatus(ctx, base, before, status)
+	got, err := k.objects.ChangeStatus(ctx, base, *before, status)
 	if err != nil {
 		return err
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.wrote(r, got, status)
+	k.wrote(r, got, &status)
 	r.applied, r.former, r.stored, r.done = &place, former, storedHash{}, ""
 	k.shown(r, status.State)
 	k.reindex(r)
@@ -87,7 +86,7 @@ func (k *Controller) finalize(ctx context.Context, r *record, on bool) error {
 }
 
 // wrote takes over what a write has made of a record, unless the cache has brought something newer. k.mu is held.
-func (k *Controller) wrote(r *record, got client.Object, status v1alpha1.DNSRecordStatus) {
+func (k *Controller) wrote(r *record, got client.Object, status *v1alpha1.DNSRecordStatus) {
 	if objects.Version(got) < objects.Version(r.base) {
 		return
 	}
@@ -105,8 +104,7 @@ func (k *Controller) writeRecord(ctx context.Context, id zone.ID) error {
 	if r == nil {
 		return nil
 	}
-	r.writing.Lock()
-	defer r.writing.Unlock()
+	defer k.writes(r)()
 	k.mu.Lock()
 	if k.records[id] != r || !r.decided() || r.verdict.Reason == "" && !r.deleting() || !k.leads() {
 		k.mu.Unlock()
@@ -120,25 +118,25 @@ func (k *Controller) writeRecord(ctx context.Context, id zone.ID) error {
 	object, base, before := r.object, r.base, r.status
 	status := k.statusOf(r, a)
 	if r.deleting() && !r.finalized {
-		status = before // it goes by itself, or by the finalizers of others
+		status = *before // it goes by itself, or by the finalizers of others
 	}
 	release := r.finalized && len(r.evidence()) == 0
 	if release && r.deleting() && k.recordWriter.Len() > crowd {
-		status = before // nobody looks at the last word of each of many, which would cost as much as letting it go
+		status = *before // nobody looks at the last word of each of many, which would cost as much as letting it go
 	}
-	r.statusWritten = r.statusWritten || !equality.Semantic.DeepEqual(before, status)
+	r.statusWritten = r.statusWritten || !equality.Semantic.DeepEqual(*before, status)
 	k.shown(r, before.State)
 	if p := storedHashOf(status); p.hash != "" {
 		r.stored = p // whether an answer comes or not
 	}
 	k.mu.Unlock()
-	got, err := k.objects.ChangeStatus(ctx, base, before, status)
+	got, err := k.objects.ChangeStatus(ctx, base, *before, status)
 	if err != nil {
 		return k.unwritten(id, err)
 	}
 	if got != base {
 		k.mu.Lock()
-		k.wrote(r, got, status)
+		k.wrote(r, got, &status)
 		r.stored = storedHashOf(status)
 		k.shown(r, status.State)
 		k.mu.Unlock()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/delivery"
 )
 
@@ -67,9 +68,9 @@ func only(all map[string]string, names ...string) (kept map[string]string) {
 
 type compacter struct {
 	mu         sync.Mutex
-	texts      shared[string]
-	labels     shared[map[string]string]
-	conditions shared[[]metav1.Condition]
+	texts      controller.Shared[string]
+	labels     controller.Shared[map[string]string]
+	conditions controller.Shared[[]metav1.Condition]
 }
 
 func (c *compacter) record(r *v1alpha1.Record) {
@@ -81,17 +82,17 @@ func (c *compacter) record(r *v1alpha1.Record) {
 	}
 	if len(r.Labels) > 0 {
 		key := r.Labels[v1alpha1.ParentZoneLabel] + "\x00" + r.Labels[zonefold.UpdateLabel]
-		r.Labels = c.labels.one(key, func() map[string]string { return r.Labels })
+		r.Labels = c.labels.One(key, func() map[string]string { return r.Labels })
 	}
 	if len(r.Status.Conditions) > 0 {
-		r.Status.Conditions = c.conditions.one(conditionsKey(r.Status.Conditions), func() []metav1.Condition {
+		r.Status.Conditions = c.conditions.One(conditionsKey(r.Status.Conditions), func() []metav1.Condition {
 			return slices.Clip(slices.Clone(r.Status.Conditions))
 		})
 	}
 }
 
 func (c *compacter) text(s string) string {
-	return c.texts.one(s, func() string { return s })
+	return c.texts.One(s, func() string { return s })
 }
 
 // conditionsKey is equal for equal conditions only: every text stands behind its length.
@@ -106,24 +107,4 @@ func conditionsKey(list []metav1.Condition) string {
 		key = binary.AppendVarint(key, c.LastTransitionTime.Unix())
 	}
 	return string(key)
-}
-
-// mostShared is how many different values are kept of each kind.
-const mostShared = 4096
-
-// shared keeps values by what identifies them. When there are many it forgets them all:
-// then they are not what many have in common.
-type shared[T any] map[string]T
-
-// one returns the value for key, fresh if there is none yet.
-func (s *shared[T]) one(key string, fresh func() T) T {
-	if v, ok := (*s)[key]; ok {
-		return v
-	}
-	if *s == nil || len(*s) >= mostShared {
-		*s = shared[T]{}
-	}
-	v := fresh()
-	(*s)[key] = v
-	return v
 }

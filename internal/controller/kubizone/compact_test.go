@@ -127,13 +127,3 @@ func TestCompactingLetsOtherThingsPass(t *testing.T) {
 		}
 	}
 }
-
-func TestWhatIsSharedIsBounded(t *testing.T) {
-	var s shared[string]
-	for i := range 3 * mostShared {
-		key := fmt.Sprint(i)
-		if got := s.one(key, func() string { return key }); got != key || len(s) > mostShared {
-			t.Fatalf("value %q for %q, %d values kept", got, key, len(s))
-		}
-	}
-}

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
-	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -20,26 +19,11 @@ func TestAClassAllowsNoMoreThanItsRecordsCanBeComparedWith(t *testing.T) {
 		}
 		c.Spec.Allowed = append(c.Spec.Allowed, item)
 	}
-	got := dialect.ConvertClass(&c)
+	got := ConvertClass(&c)
 	if want := zone.MaxRuleParts / 32; len(got.Rules) != want {
 		t.Errorf("%d items allow something, not %d", len(got.Rules), want)
 	}
 	if len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0].Message, fmt.Sprint(zone.MaxRuleParts)) {
 		t.Errorf("it is told %v", got.Warnings)
-	}
-}
-
-// TestWhatNobodyReadsTakesNoMemory: an object may have a quarter of a megabyte of annotations, and any number of
-// labels.
-func TestWhatNobodyReadsTakesNoMemory(t *testing.T) {
-	var r v1alpha1.DNSRecord
-	r.Annotations = map[string]string{v1alpha1.DeletionPolicyAnnotation: v1alpha1.DeletionPolicyOrphan,
-		"example.org/note": "x"}
-	r.Labels = map[string]string{"example.org/label": "x"}
-	if _, err := CacheOptions(nil).DefaultTransform(&r); err != nil {
-		t.Fatal(err)
-	}
-	if len(r.Annotations) != 1 || r.Annotations[v1alpha1.DeletionPolicyAnnotation] == "" || len(r.Labels) > 0 {
-		t.Errorf("it keeps %v and %v", r.Annotations, r.Labels)
 	}
 }
