@@ -156,6 +156,12 @@ func fences() []fence {
 			module + "/internal/controller/bindy/zones": "both rooms use this one",
 		},
 	}, {
+		name: "who calls servers of DNSClasses knows no DNSRecord", in: []string{"internal/controller/homelab/servers"},
+		tests: true, never: map[string]string{
+			module + "/internal/controller/homelab$": "it has servers told of DNSRecords, and asks this room",
+			module + "/internal/controller/core":     "who has a record is for package homelab to follow",
+		},
+	}, {
 		name: "nothing but tests and hack starts servers", in: []string{"api", "cmd", "dnshook", "internal"},
 		except: []string{
 			"internal/testcluster", "internal/testoperator", "internal/nameserver", "internal/backend/backendtest",

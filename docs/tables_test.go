@@ -88,7 +88,7 @@ func TestNamesOfBindyAreListed(t *testing.T) {
 func TestReasonsOfHomelabAreListed(t *testing.T) {
 	homelab := page{"docs/homelab.md", read(t, "docs/homelab.md")}
 	var reasons, codes []string
-	for name, value := range constants(t, "internal/controller/homelab/failure.go") {
+	for name, value := range constants(t, "internal/controller/homelab/servers/failure.go") {
 		if strings.HasPrefix(name, "Reason") {
 			reasons = append(reasons, value)
 		} else {

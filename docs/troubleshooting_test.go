@@ -23,7 +23,8 @@ func TestEachReasonHasAWayOut(t *testing.T) {
 			slices.Concat(reasonsOf(t, "internal/controller/conditions.go", "Reason"),
 				reasonsOf(t, "internal/zone/verdict.go", ""))},
 		{[]string{"## Fleets of BIND"}, reasonsOf(t, "api/bindy/v1beta1/names.go", "Reason")},
-		{[]string{"## DNSClasses and their DNSRecords"}, reasonsOf(t, "internal/controller/homelab/failure.go", "Reason")},
+		{[]string{"## DNSClasses and their DNSRecords"},
+			reasonsOf(t, "internal/controller/homelab/servers/failure.go", "Reason")},
 	} {
 		known = append(known, part.reasons...)
 		var listed []string

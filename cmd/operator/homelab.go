@@ -15,17 +15,18 @@ import (
 	"github.com/zonefold/zonefold/internal/controller/core"
 	"github.com/zonefold/zonefold/internal/controller/delivery"
 	"github.com/zonefold/zonefold/internal/controller/homelab"
+	"github.com/zonefold/zonefold/internal/controller/homelab/servers"
 )
 
 // hooks are what the environment says about DNSClasses and DNSRecords, by the names of the dialect's document.
 type hooks struct {
 	health time.Duration
-	retry  homelab.Retry
+	retry  servers.Retry
 }
 
 func parseHooks(env func(string) string) (hooks, error) {
-	h := hooks{homelab.DefaultHealthInterval, homelab.Retry{
-		BaseDelay: homelab.DefaultBaseDelay, MaxDelay: homelab.DefaultMaxDelay, MaxAttempts: homelab.DefaultMaxAttempts,
+	h := hooks{servers.DefaultHealthInterval, servers.Retry{
+		BaseDelay: servers.DefaultBaseDelay, MaxDelay: servers.DefaultMaxDelay, MaxAttempts: servers.DefaultMaxAttempts,
 	}}
 	for _, v := range []struct {
 		name string
@@ -73,7 +74,7 @@ func addHomelab(ctx context.Context, m *parts, numbers *controller.Metrics) erro
 	})...)
 	inspection := &delivery.Inspection{}
 	m.resources = append(m.resources, homelab.Resources(inspection)...)
-	m.classes = &homelab.Classes{Cached: c, Live: m.live(), Cache: objects, Clock: clock.RealClock{}, Transport: m.hooked}
+	m.classes = &servers.Classes{Cached: c, Live: m.live(), Cache: objects, Clock: clock.RealClock{}, Transport: m.hooked}
 	catchUp := controller.CatchUp{Live: m.GetAPIReader(), Cached: c, Log: m.log}
 	return m.Add(manager.RunnableFunc(func(ctx context.Context) error {
 		if err := catchUp.Wait(ctx, &api.DNSClass{}, &api.DNSRecord{}); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/zonefold/zonefold/dnshook"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/core"
+	"github.com/zonefold/zonefold/internal/controller/homelab/servers"
 	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -36,18 +37,17 @@ func Examiners(r Reviews) []controller.Examiner {
 
 // dialled makes a client of a class, as the controller does, and says what is wrong with that. It connects to nobody.
 func (r Reviews) dialled(ctx context.Context, c *v1alpha1.DNSClass) (said []string, err error) {
-	k := &Controller{Config: Config{Live: r.Live, Clock: r.Clock}} // without Events: nothing has come to be
-	hook, err := k.dial(ctx, c)
+	reach, err := servers.ReachOf(ctx, r.Live, c)
+	if err != nil {
+		return nil, err
+	}
+	hook, err := reach.Dial(r.Clock.Now, nil)
 	if err != nil {
 		return nil, err
 	}
 	hook.Close()
-	key, err := keyFor(ctx, k.Live, c)
-	if err != nil || key == nil {
-		return nil, err
-	}
-	if note := lineFeed(c.Spec.HMACAuth.SecretRef, key.Secret); note != "" {
-		said = append(said, fmt.Sprintf("note (%s): %s", reasonLineFeed, note))
+	if note := reach.LineFeed(); note != "" {
+		said = append(said, fmt.Sprintf("note (%s): %s", servers.ReasonLineFeed, note))
 	}
 	return said, nil
 }
@@ -89,10 +89,10 @@ func (r Reviews) lookAtClass(ctx context.Context, old, o client.Object) controll
 	})
 	said, err := r.dialled(ctx, c)
 	found.Warnings = append(found.Warnings, said...)
-	if secret := (*errSecret)(nil); errors.As(err, &secret) {
-		found.Warnings = append(found.Warnings, fmt.Sprintf("not usable (%s): %s", ReasonSecretNotFound, secret.text))
-	} else if class := (*errClass)(nil); errors.As(err, &class) {
-		found.Warnings = append(found.Warnings, "not usable: "+class.text)
+	if secret := (*servers.SecretError)(nil); errors.As(err, &secret) {
+		found.Warnings = append(found.Warnings, fmt.Sprintf("not usable (%s): %s", servers.ReasonSecretNotFound, secret.Text))
+	} else if class := (*servers.ClassError)(nil); errors.As(err, &class) {
+		found.Warnings = append(found.Warnings, "not usable: "+class.Text)
 	}
 	return found
 }
@@ -120,7 +120,7 @@ func (r Reviews) lookAtRecord(ctx context.Context, old, o client.Object) (found 
 			missing := fmt.Sprintf("%s names the DNSClass %s, which does not exist; create it or correct dnsClassRef.",
 				dialect.RecordID(o.GetNamespace(), o.GetName()), name)
 			if r.Lenient {
-				found.Warnings = []string{fmt.Sprintf("refused (%s): %s", ReasonClassNotFound, missing)}
+				found.Warnings = []string{fmt.Sprintf("refused (%s): %s", servers.ReasonClassNotFound, missing)}
 			} else {
 				found.Denials = []string{missing}
 			}

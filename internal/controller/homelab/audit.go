@@ -2,18 +2,14 @@ package homelab
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"net/http"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/zonefold/zonefold/dnshook"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
-	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
+	"github.com/zonefold/zonefold/internal/controller/homelab/servers"
 )
 
 // audit compares what a server says that it has with what it should have, and has differences put right.
@@ -54,7 +50,7 @@ func (k *Controller) isMended(s *slot) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	odd := s.courseSoFar().odd
-	return s.confirmed != "" && odd.kind != "" && odd.hash == s.confirmed && !odd.kept && !odd.looked
+	return s.confirmed != "" && odd.Kind != "" && odd.hash == s.confirmed && !odd.kept && !odd.looked
 }
 
 // look compares one slot, at an audit or after it was sent again; false: there is no use in going on.
@@ -88,35 +84,22 @@ func (k *Controller) look(c *class, key slotKey, mended bool) bool {
 		c.noGet = true
 		return false
 	case err != nil:
-		return !aboutAll(err)
+		return !servers.AboutAll(err)
 	case s.changes != changes || s.confirmed != w.hash:
 		return true // it was being changed
 	case there:
-		return k.found(c, s, w, differenceOf(got, w.record), mended)
+		return k.found(c, s, w, servers.DifferenceOf(got, w.record), mended)
 	}
-	return k.found(c, s, w, difference{kind: absent, text: "nothing"}, mended)
-}
-
-// aboutAll reports whether an error is about all records of a server, not about one: nobody goes on asking then.
-func aboutAll(err error) bool {
-	var e *dnshook.Error
-	if !errors.As(err, &e) {
-		return true
-	}
-	switch e.Status {
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		return true
-	}
-	return e.RetryAfter > 0
+	return k.found(c, s, w, servers.Difference{Kind: servers.Absent, Text: "nothing"}, mended)
 }
 
 // found follows what a look has shown: a difference is put right, and told at the next audit if that did not change it.
 // One that somebody makes again after it was put right is another one. k.mu is held.
-func (k *Controller) found(c *class, s *slot, w *want, d difference, mended bool) bool {
+func (k *Controller) found(c *class, s *slot, w *want, d servers.Difference, mended bool) bool {
 	was := s.courseSoFar().odd
-	c.shown = c.shown || d.kind != absent
+	c.shown = c.shown || d.Kind != servers.Absent
 	switch {
-	case d.kind == "":
+	case d.Kind == "":
 		s.ownCourse().odd = oddity{}
 		s.tidy()
 		if was.kept {
@@ -125,13 +108,13 @@ func (k *Controller) found(c *class, s *slot, w *want, d difference, mended bool
 	case mended:
 		odd := &s.ownCourse().odd
 		odd.looked = true
-		if _, known := was.outlasted[d.kind]; known || d.kind == was.kind {
+		if _, known := was.outlasted[d.Kind]; known || d.Kind == was.Kind {
 			odd.outlast(d, 1)
 		} else {
 			odd.outlast(d, 0) // somebody may have made it since: it has not been put right yet
 		}
-	case d.kind == absent && was.outlasted[absent] > 0 && !c.shown: // the server does not know the question
-		c.noGet = true
+	case d.Kind == servers.Absent && was.outlasted[servers.Absent] > 0 && !c.shown:
+		c.noGet = true // the server does not know the question
 		return false
 	default:
 		k.mend(s, w, d)
@@ -141,18 +124,18 @@ func (k *Controller) found(c *class, s *slot, w *want, d difference, mended bool
 
 // mend has a slot sent again that a server shows otherwise, or tells that this changes nothing. What is not there at
 // all is sent at every audit nevertheless: it may be for the server to recover. k.mu is held.
-func (k *Controller) mend(s *slot, w *want, d difference) {
+func (k *Controller) mend(s *slot, w *want, d servers.Difference) {
 	odd := &s.ownCourse().odd
 	was := *odd
-	*odd = oddity{difference: d, hash: w.hash}
+	*odd = oddity{Difference: d, hash: w.hash}
 	if was.hash == w.hash {
 		odd.outlasted = was.outlasted
 		if was.looked {
 			odd.outlast(d, 1)
 		}
-		odd.kept = odd.lasts(d) || was.kept && odd.outlasted[d.kind] > 0
-		if was.kind == d.kind || was.kept && odd.kept {
-			odd.difference = was.difference // its text too: what counts down, or comes in turn, is no news
+		odd.kept = odd.lasts(d) || was.kept && odd.outlasted[d.Kind] > 0
+		if was.Kind == d.Kind || was.kept && odd.kept {
+			odd.Difference = was.Difference // its text too: what counts down, or comes in turn, is no news
 		}
 	}
 	switch {
@@ -163,7 +146,7 @@ func (k *Controller) mend(s *slot, w *want, d difference) {
 		k.Events.Eventf(w.owner.object, nil, "Warning", "KeptOtherwise", "Audit", "%s", controller.Note(odd.note(w)))
 		k.enqueueStatuses(s)
 	}
-	if !odd.kept || d.kind == absent {
+	if !odd.kept || d.Kind == servers.Absent {
 		s.last, s.confirmed = s.confirmed, ""
 		k.wake(s.key)
 	}
@@ -171,7 +154,7 @@ func (k *Controller) mend(s *slot, w *want, d difference) {
 
 // An oddity is a difference that was found at the last audit.
 type oddity struct {
-	difference
+	servers.Difference
 
 	hash   string // of what was wanted
 	looked bool   // it was sent again, and there is a difference still
@@ -183,7 +166,7 @@ type oddity struct {
 }
 
 func (o *oddity) none() bool {
-	return o.difference == (difference{}) && o.hash == "" && o.outlasted == nil
+	return o.Difference == (servers.Difference{}) && o.hash == "" && o.outlasted == nil
 }
 
 const (
@@ -192,71 +175,29 @@ const (
 )
 
 // outlast notes a difference that was there although the record had been put right, and how much that proves.
-func (o *oddity) outlast(d difference, proves int) {
+func (o *oddity) outlast(d servers.Difference, proves int) {
 	if o.outlasted == nil {
 		o.outlasted = map[string]int{}
 	}
-	o.outlasted[d.kind] += proves
+	o.outlasted[d.Kind] += proves
 }
 
 // lasts reports whether there is nothing to be gained from putting a difference right.
-func (o *oddity) lasts(d difference) bool {
-	return o.outlasted[d.kind] >= outlastsEnough || len(o.outlasted) >= mostOutlasting
+func (o *oddity) lasts(d servers.Difference) bool {
+	return o.outlasted[d.Kind] >= outlastsEnough || len(o.outlasted) >= mostOutlasting
 }
 
 // note says what the server makes of what a slot is to hold.
 func (o *oddity) note(w *want) string {
 	next := "It is sent when it changes, or when the server shows something else."
-	if o.kind == absent {
+	if o.Kind == servers.Absent {
 		next = "It is sent at every audit."
 	}
-	shows := o.text
+	shows := o.Text
 	if len(o.outlasted) > 1 {
 		shows += ", and something else at other times,"
 	}
 	return fmt.Sprintf("The server %s of DNSClass %s shows %s for %s %s; it was sent again, and that did not change. "+
 		"Correct the record, if the server cannot have it so, or the server. %s",
 		w.place.Server, w.place.Class, shows, w.record.ID().FQDN(), w.record.Type, next)
-}
-
-// A difference is what a server shows otherwise than it should have it.
-type difference struct {
-	kind string // equal as long as nothing is to be gained by another try; "": there is none
-	text string // for people
-}
-
-// absent is the kind of what a server does not show at all.
-const absent = "absent"
-
-// differenceOf compares what a server has, as far as it says it, with what it should have. Less than the TTL is one
-// kind, however much less: there are servers that count it down.
-func differenceOf(got, want dnshook.Record) difference {
-	if got.Metadata == nil {
-		got.Metadata = want.Metadata
-	}
-	said := got.TTL
-	is, err := got.Canonical()
-	if err != nil {
-		return different("something that is none (%v)", err)
-	}
-	if have, values := slices.Sorted(slices.Values(is.Values)),
-		slices.Sorted(slices.Values(want.Values)); !slices.Equal(have, values) {
-		return different("the values %s instead of %s", strings.Join(have, ", "), strings.Join(values, ", "))
-	}
-	if m, n := is.Metadata, want.Metadata; m != nil && n != nil && dialect.TermsOf(is) != dialect.TermsOf(want) {
-		return different("the numbers %s instead of %s", dialect.TermsOf(is), dialect.TermsOf(want))
-	}
-	if said == 0 || is.TTL == want.TTL {
-		return difference{}
-	}
-	d := different("the TTL %d instead of %d", is.TTL, want.TTL)
-	if is.TTL < want.TTL {
-		d.kind = "less than the TTL"
-	}
-	return d
-}
-
-func different(format string, args ...any) difference {
-	text := fmt.Sprintf(format, args...)
-	return difference{fmt.Sprint(sha256.Sum256([]byte(text))), controller.Note(text)}
 }

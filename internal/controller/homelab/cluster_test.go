@@ -2,8 +2,11 @@ package homelab_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"strings"
 	"sync"
@@ -14,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -28,6 +32,7 @@ import (
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/homelab"
+	"github.com/zonefold/zonefold/internal/controller/homelab/servers"
 	"github.com/zonefold/zonefold/internal/testcluster"
 )
 
@@ -78,7 +83,7 @@ func newWorld(t *testing.T, change ...func(*homelab.Config)) *world {
 	w.ns = ns.Name
 	w.config = homelab.Config{
 		Clock: clock.RealClock{}, Audit: 0, HealthInterval: 10 * time.Minute,
-		Retry: homelab.Retry{BaseDelay: 5 * time.Second, MaxDelay: time.Minute, MaxAttempts: 5, Slow: 10 * time.Minute},
+		Retry: servers.Retry{BaseDelay: 5 * time.Second, MaxDelay: time.Minute, MaxAttempts: 5, Slow: 10 * time.Minute},
 	}
 	for _, f := range change {
 		f(&w.config)
@@ -268,4 +273,53 @@ func (w *world) eventually(what string, check func() string) {
 	ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
 	defer cancel()
 	testcluster.Eventually(ctx, w.t, what, check)
+}
+
+// A counter counts what the dialect writes to the API server.
+type counter struct {
+	mu     sync.Mutex
+	paths  []string
+	refuse func(path string) bool // writes that do not reach the API server
+}
+
+// refuses has writes break off, until it is called with nil.
+func (c *counter) refuses(f func(path string) bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.refuse = f
+}
+
+type counted struct {
+	http.RoundTripper
+	c *counter
+}
+
+func (c *counter) wrap(next http.RoundTripper) http.RoundTripper { return counted{next, c} }
+
+func (t counted) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method != http.MethodGet {
+		t.c.mu.Lock()
+		refused := t.c.refuse != nil && t.c.refuse(r.URL.Path)
+		if !refused {
+			t.c.paths = append(t.c.paths, r.Method+" "+r.URL.Path)
+		}
+		t.c.mu.Unlock()
+		if refused {
+			return nil, errors.New("the connection breaks")
+		}
+	}
+	return t.RoundTripper.RoundTrip(r)
+}
+
+// take returns the writes since it was called last.
+func (c *counter) take() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer func() { c.paths = nil }()
+	return c.paths
+}
+
+func decode(body []byte) (*unstructured.Unstructured, error) {
+	u := &unstructured.Unstructured{}
+	return u, json.Unmarshal(body, &u.Object)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/core"
 	"github.com/zonefold/zonefold/internal/controller/delivery"
+	"github.com/zonefold/zonefold/internal/controller/homelab/servers"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -63,7 +64,7 @@ type Config struct {
 	Foresight  *core.Foresight      // is told what to ask; nil: nobody asks
 	Inspection *delivery.Inspection // likewise
 
-	Retry          Retry
+	Retry          servers.Retry
 	HealthInterval time.Duration
 	Audit          time.Duration // how often servers are asked what they have; 0: never
 }
@@ -77,6 +78,7 @@ type Controller struct {
 	begun   chan struct{} // closed when the World knows everything
 	workers sync.WaitGroup
 
+	calls        servers.Config
 	objects      *objects.Writer
 	recordWriter *controller.Writer
 	classWriter  *controller.Writer
@@ -108,6 +110,10 @@ func New(c Config) *Controller {
 		users:   members{}, needs: members{}, queues: map[string]*classQueue{}, secrets: map[string]string{},
 	}
 	k.objects = &objects.Writer{Client: c.Client, Leads: c.Leads, Wrote: c.Metrics.Wrote}
+	k.calls = servers.Config{Live: c.Live, Clock: c.Clock, Transport: c.Transport, Leads: c.Leads, Warned: k.warn,
+		Asked: func(class, operation string, err error, took time.Duration) {
+			c.Numbers.asked(class, operation, err, took)
+		}}
 	k.Core = core.New(core.Config{
 		Options: zone.Options{VerdictsOnly: true}, // servers of classes are told of single sets
 		Clock:   c.Clock.Now, Metrics: c.Metrics, Log: c.Log, Settled: k.settled,

@@ -11,6 +11,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/dnshook"
+	"github.com/zonefold/zonefold/internal/controller/homelab/servers"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 )
 
@@ -110,30 +111,18 @@ const lookAgain = time.Second
 // leads reports whether nobody else can have become the leader by now.
 func (k *Controller) leads() bool { return k.Leads == nil || k.Leads() }
 
-// send makes one call, and counts it.
+// send makes one call, as a part of the changes that it brings.
 func (k *Controller) send(ctx context.Context, c *class, what call,
 	do func(context.Context, *dnshook.Client) error) error {
-	hook, err := k.connect(ctx, c)
-	if err == nil && what.operation != "health" {
-		if err = k.abide(ctx, c); err == nil {
-			hook, err = k.connect(ctx, c) // its Secret may have changed, or gone, meanwhile
-		}
-	}
-	if err != nil {
+	return c.server.Call(ctx, what.operation, func(ctx context.Context, hook *dnshook.Client) error {
+		ctx, done := k.follower.Call(ctx, k.Clock.Now, k.causes(what.jobs), attribute.String("zonefold.dnsclass", c.name),
+			attribute.String("zonefold.operation", what.operation))
+		err := do(ctx, hook)
+		done(err)
+		k.Log.Debug("A server was asked to do something.", "class", c.name, "operation", what.operation,
+			"records", len(what.jobs), "error", err)
 		return err
-	}
-	if !k.leads() { // what comes before this may have taken long, and the protocol has no condition
-		return objects.ErrNotLeading
-	}
-	ctx, done := k.follower.Call(ctx, k.Clock.Now, k.causes(what.jobs), attribute.String("zonefold.dnsclass", c.name),
-		attribute.String("zonefold.operation", what.operation))
-	began := k.Clock.Now()
-	err = do(ctx, hook)
-	k.Numbers.asked(c.name, what.operation, err, k.Clock.Since(began))
-	done(err)
-	k.Log.Debug("A server was asked to do something.", "class", c.name, "operation", what.operation,
-		"records", len(what.jobs), "error", err)
-	return err
+	})
 }
 
 // upserted notes what came of an upsert.
@@ -203,7 +192,7 @@ func (k *Controller) removed(s *slot, do step, err error) {
 	k.heard(s.key.class)
 	k.removedAgain(s, do)
 	if c := s.course; c != nil {
-		c.removals, c.upserts.schedule = attempts{}, schedule{}
+		c.removals, c.upserts.Schedule = attempts{}, servers.Schedule{}
 		s.tidy()
 	}
 	if len(s.claims) > 0 && s.confirmed != "" {
@@ -223,16 +212,7 @@ func (k *Controller) removed(s *slot, do step, err error) {
 // neverHad reports whether a server that refuses a removal cannot have what it is about: it has confirmed none of it,
 // and says of all of it that there can be no such record.
 func neverHad(free []evidence, err error) bool {
-	return !slices.ContainsFunc(free, func(h evidence) bool { return h.place.Confirmed }) && refusesAll(err)
-}
-
-// refusesAll reports whether each of the errors of a call is that the server does not take the record.
-func refusesAll(err error) bool {
-	if many, ok := err.(interface{ Unwrap() []error }); ok {
-		return !slices.ContainsFunc(many.Unwrap(), func(one error) bool { return !refusesAll(one) })
-	}
-	var e *dnshook.Error
-	return errors.As(err, &e) && reasonOf(e) == ReasonValidationFailed
+	return !slices.ContainsFunc(free, func(h evidence) bool { return h.place.Confirmed }) && servers.RefusesAll(err)
 }
 
 // forget notes that a server does not have something of records any more. k.mu is held.
@@ -263,30 +243,30 @@ func (k *Controller) failed(s *slot, err error, removal bool) {
 		k.later(s.key, lookAgain)
 		return
 	}
-	f, p, after := explain(s.key.class, err)
+	f, p, after := servers.Explain(s.key.class, err)
 	now, tries := k.Clock.Now(), &s.ownCourse().upserts
 	if removal {
 		tries = &s.ownCourse().removals
 	}
-	f.next = tries.failed(k.Retry, now, p, after)
+	f.Next = tries.Failed(k.Retry, now, p, after)
 	tries.failure = &f
 	if tries.failures++; tries.failures == 1 {
 		tries.since = now
 	}
 	if c := k.classes[s.key.class]; c != nil {
-		if p == asked {
-			k.pause(c, tries.next.Sub(now))
+		if p == servers.AsAsked {
+			k.pause(c, tries.Next.Sub(now))
 		}
-		if aboutAll(err) && c.checked != nil && c.checked.status == v1alpha1.Healthy &&
+		if servers.AboutAll(err) && c.checked != nil && c.checked.status == v1alpha1.Healthy &&
 			now.Sub(c.checked.at) >= k.Retry.BaseDelay {
 			k.healths.Add(c.name)
 		}
 	}
-	if !removal && tries.slow && departing(s).remove != nil {
+	if !removal && tries.Slow && departing(s).remove != nil {
 		k.wake(s.key)
 	}
 	k.enqueueStatuses(s)
-	k.later(s.key, tries.next.Sub(now))
+	k.later(s.key, tries.Next.Sub(now))
 }
 
 // heard notes that a server has taken something. If it was unhealthy, what failed has another chance: the question for
@@ -318,7 +298,7 @@ func (k *Controller) retryFailed(class string) {
 	}
 	for key, s := range k.slots {
 		if key.class == class && s.failure() != nil {
-			s.course.upserts.schedule, s.course.removals.schedule = schedule{}, schedule{}
+			s.course.upserts.Schedule, s.course.removals.Schedule = servers.Schedule{}, servers.Schedule{}
 			k.wake(key)
 		}
 	}

@@ -13,17 +13,18 @@ import (
 
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller/homelab"
+	"github.com/zonefold/zonefold/internal/controller/homelab/servers"
 )
 
 // quick has retries follow each other at once, five of them, and then none for long.
 func quick(c *homelab.Config) {
-	c.Retry = homelab.Retry{BaseDelay: 20 * time.Millisecond, MaxDelay: 80 * time.Millisecond, MaxAttempts: 5,
+	c.Retry = servers.Retry{BaseDelay: 20 * time.Millisecond, MaxDelay: 80 * time.Millisecond, MaxAttempts: 5,
 		Slow: time.Hour}
 }
 
 // slowly has nothing tried again by itself.
 func slowly(c *homelab.Config) {
-	c.Retry = homelab.Retry{BaseDelay: time.Hour, MaxDelay: time.Hour, MaxAttempts: 5, Slow: time.Hour}
+	c.Retry = servers.Retry{BaseDelay: time.Hour, MaxDelay: time.Hour, MaxAttempts: 5, Slow: time.Hour}
 }
 
 // dead is the URL of a server that there is not.

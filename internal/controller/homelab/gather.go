@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -15,22 +14,21 @@ import (
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/core"
+	"github.com/zonefold/zonefold/internal/controller/homelab/servers"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
 )
 
 // Objects are what the dialect reads from the cache.
 func Objects() []client.Object {
-	secrets := &metav1.PartialObjectMetadata{}
-	secrets.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
-	return []client.Object{&v1alpha1.DNSClass{}, &v1alpha1.DNSRecord{}, secrets}
+	return []client.Object{&v1alpha1.DNSClass{}, &v1alpha1.DNSRecord{}, servers.Secrets()}
 }
 
 // gather follows everything from now on. What it returns tell when every object that existed has been put into the
 // Core.
 func (k *Controller) gather(ctx context.Context) ([]toolscache.InformerSynced, error) {
 	handlers := []toolscache.ResourceEventHandlerFuncs{
-		handler(k.putClass, k.dropClass), handler(k.putRecord, k.dropRecord), handler(k.putSecret, k.dropSecret),
+		follow(k.putClass, k.dropClass), follow(k.putRecord, k.dropRecord), follow(k.putSecret, k.dropSecret),
 	}
 	var synced []toolscache.InformerSynced
 	for i, object := range Objects() {
@@ -43,8 +41,8 @@ func (k *Controller) gather(ctx context.Context) ([]toolscache.InformerSynced, e
 	return synced, nil
 }
 
-// handler is for functions that do not ask what was before.
-func handler[T any](put, drop func(T)) toolscache.ResourceEventHandlerFuncs {
+// follow is for functions that do not ask what was before.
+func follow[T any](put, drop func(T)) toolscache.ResourceEventHandlerFuncs {
 	return controller.Handler(func(_, o T) { put(o) }, drop)
 }
 
@@ -146,7 +144,7 @@ func (k *Controller) putClass(o *v1alpha1.DNSClass) {
 		return
 	}
 	if c == nil || c.object.UID != o.UID {
-		c = &class{name: o.Name, since: k.Clock.Now()}
+		c = &class{name: o.Name, since: k.Clock.Now(), server: servers.New(k.calls, o.Name)}
 		k.classes[o.Name] = c
 	}
 	c.object = o
@@ -159,14 +157,15 @@ func (k *Controller) putClass(o *v1alpha1.DNSClass) {
 // revise notes that a class, or a Secret that it names, is another one. k.mu is held.
 func (k *Controller) revise(c *class) {
 	revision := fmt.Sprint(c.object.UID, " ", c.object.Generation)
-	for _, ref := range secretsOf(c.object) {
+	for _, ref := range servers.SecretsOf(c.object) {
 		revision += " " + k.secrets[ref.String()]
 	}
 	if c.revision == revision {
 		return
 	}
 	first := c.revision == ""
-	c.limiter, c.poorly = limiterOf(c.object.Spec.RateLimit), 0
+	c.server.Use(c.object, revision)
+	c.poorly = 0
 	c.revision, c.noGet, c.shown, c.checked = revision, false, false, nil
 	if first {
 		k.healths.AddAfter(c.name, k.startAfter())
@@ -206,7 +205,7 @@ func (k *Controller) sawSecret(name, version string) {
 		delete(k.secrets, name)
 	}
 	for _, c := range k.classes {
-		for _, ref := range secretsOf(c.object) {
+		for _, ref := range servers.SecretsOf(c.object) {
 			if ref.String() == name {
 				k.revise(c)
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/dnshook"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/homelab/servers"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
 )
@@ -47,7 +48,8 @@ func (k *Controller) check(name string) {
 	ctx, cancel := context.WithCancel(k.ctx)
 	defer cancel()
 	var health dnshook.Health
-	err := k.send(ctx, c, call{operation: "health"}, func(ctx context.Context, hook *dnshook.Client) (err error) {
+	asked := call{operation: servers.OperationHealth}
+	err := k.send(ctx, c, asked, func(ctx context.Context, hook *dnshook.Client) (err error) {
 		health, err = hook.Health(ctx)
 		return err
 	})
@@ -87,14 +89,14 @@ func assess(name string, health dnshook.Health, err error) *check {
 		if message == "" {
 			message = "The server says that it is healthy."
 		}
-		return &check{outcome: controller.OK(ReasonServerHealthy, message), status: v1alpha1.Healthy}
+		return &check{outcome: controller.OK(servers.ReasonServerHealthy, message), status: v1alpha1.Healthy}
 	}
-	f, _, _ := explain(name, err)
-	reason := ReasonServerError
-	switch f.reason {
-	case ReasonServerUnreachable, ReasonSecretNotFound, ReasonInvalidConfiguration:
+	f, _, _ := servers.Explain(name, err)
+	reason := servers.ReasonServerError
+	switch f.Reason {
+	case servers.ReasonServerUnreachable, servers.ReasonSecretNotFound, servers.ReasonInvalidConfiguration:
 		// these say more than that it is not well
-		reason = f.reason
+		reason = f.Reason
 	}
-	return &check{outcome: controller.Not(reason, f.message), status: v1alpha1.Unhealthy}
+	return &check{outcome: controller.Not(reason, f.Message), status: v1alpha1.Unhealthy}
 }

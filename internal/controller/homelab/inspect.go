@@ -4,6 +4,7 @@ import (
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/controller/delivery"
+	"github.com/zonefold/zonefold/internal/controller/homelab/servers"
 	"github.com/zonefold/zonefold/internal/controller/inspect"
 	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -34,15 +35,15 @@ func (k *Controller) Inspect(id zone.ID) (delivery.Inspected, error) {
 		return out, nil
 	}
 	one := delivery.ServerStanding{Delivered: delivery.Delivered{Place: c.name},
-		Server: serverOf(c.object.Spec.Server), Standing: engine.Standing{Heard: r.synced}}
+		Server: servers.ServerOf(c.object.Spec.Server), Standing: engine.Standing{Heard: r.synced}}
 	if h := c.checked; h != nil && h.status == v1alpha1.Healthy && h.at.After(one.Heard) {
 		one.Heard = h.at
 	}
 	course := s.courseSoFar()
 	for _, tries := range []attempts{course.removals, course.upserts} { // as failure does, the removal first
 		if f := tries.failure; f != nil {
-			one.Reason, one.Message = f.reason, f.message
-			one.Failures, one.Since, one.Next = tries.failures, tries.since, tries.next
+			one.Reason, one.Message = f.Reason, f.Message
+			one.Failures, one.Since, one.Next = tries.failures, tries.since, tries.Next
 			break
 		}
 	}

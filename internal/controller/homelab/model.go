@@ -16,6 +16,7 @@ import (
 	"github.com/zonefold/zonefold/dnshook"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/core"
+	"github.com/zonefold/zonefold/internal/controller/homelab/servers"
 	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -33,17 +34,7 @@ func slotOf(a v1alpha1.Applied) slotKey { return keyOf(a.Class, idOf(a)) }
 
 // samePlace reports whether two are of one identity.
 func samePlace(a, b v1alpha1.Applied) bool {
-	return a.Class == b.Class && sameServer(a.Server, b.Server) && idOf(a) == idOf(b)
-}
-
-// sameServer reports whether two URLs are of one server.
-func sameServer(a, b string) bool { return a == b || serverOf(a) == serverOf(b) }
-
-func serverOf(url string) string {
-	if c, err := dnshook.CanonicalServer(url); err == nil {
-		return c
-	}
-	return url
+	return a.Class == b.Class && servers.SameServer(a.Server, b.Server) && idOf(a) == idOf(b)
 }
 
 // A record is what is known about a DNSRecord. Of what it has applied this is the truth: the cache may lag behind.
@@ -221,24 +212,18 @@ func (s *slot) ownCourse() *course {
 // attempts are what has become of the calls of one kind for a slot. Each kind has retries of its own: what an object
 // has left may have to go while its successor is refused.
 type attempts struct {
-	schedule
-	failure  *failure
+	servers.Schedule
+	failure  *servers.Failure
 	failures int       // in turn, up to now
 	since    time.Time // of the first of these
 }
 
 // failure is why the last call for a slot has failed, nil if it has not; the removal counts first.
-func (s *slot) failure() *failure {
+func (s *slot) failure() *servers.Failure {
 	if s.course == nil {
 		return nil
 	}
 	return cmp.Or(s.course.removals.failure, s.course.upserts.failure)
-}
-
-// A failure is why the server does not have what it should.
-type failure struct {
-	reason, code, message string
-	next                  string // in words, when it is tried again
 }
 
 // A want is what a slot is to hold.
@@ -286,7 +271,7 @@ func (k *Controller) want(s *slot) (*want, bool) {
 	w.place = v1alpha1.Applied{Class: s.key.class, Server: c.object.Spec.Server, Type: id.Type, Domain: id.Domain,
 		Subdomain: id.Subdomain}
 	wire := w.record
-	if inRDATA(c.object) {
+	if servers.InRDATA(c.object) {
 		wire = wire.InRDATA()
 	}
 	w.hash = hashOf(w.place.Server, wire)
@@ -296,7 +281,7 @@ func (k *Controller) want(s *slot) (*want, bool) {
 // hashOf is equal for what is the same on the wire.
 func hashOf(server string, r dnshook.Record) string {
 	body, _ := json.Marshal(r) // of strings and numbers
-	sum := sha256.Sum256(append([]byte(serverOf(server)+"\n"), body...))
+	sum := sha256.Sum256(append([]byte(servers.ServerOf(server)+"\n"), body...))
 	return hex.EncodeToString(sum[:12])
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
+	"github.com/zonefold/zonefold/internal/controller/homelab/servers"
 )
 
 // Numbers are the metrics of the dialect; docs/metrics.md describes them.
@@ -48,8 +49,8 @@ func (n *Numbers) Register(r prometheus.Registerer) error {
 func (n *Numbers) asked(class, operation string, err error, took time.Duration) {
 	result := "Success"
 	if err != nil {
-		f, _, _ := explain(class, err)
-		result = f.reason
+		f, _, _ := servers.Explain(class, err)
+		result = f.Reason
 	}
 	n.requests.WithLabelValues(class, operation, result).Inc()
 	n.seconds.WithLabelValues(class, operation).Observe(took.Seconds())

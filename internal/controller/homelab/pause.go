@@ -1,13 +1,6 @@
 package homelab
 
-import (
-	"context"
-	"time"
-
-	"golang.org/x/time/rate"
-
-	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
-)
+import "time"
 
 // A pause is what a server has asked for in an answer about one record. It holds for all records of the class: what is
 // due meanwhile waits here. When it is over one slot goes alone, and the others follow unless that one is put off
@@ -81,36 +74,5 @@ func (k *Controller) open(c *class) {
 	c.pause = pause{}
 	for key := range waiting {
 		k.wake(key)
-	}
-}
-
-// limiterOf spreads the requests of a class evenly over time; nil: there is no limit.
-func limiterOf(limit *v1alpha1.RateLimit) *rate.Limiter {
-	if limit == nil || limit.Requests <= 0 {
-		return nil
-	}
-	return rate.NewLimiter(rate.Limit(float64(limit.Requests)/float64(max(1, limit.Seconds))), 1)
-}
-
-// abide waits until the rate limit of a class allows another request.
-func (k *Controller) abide(ctx context.Context, c *class) error {
-	k.mu.Lock()
-	limiter := c.limiter
-	k.mu.Unlock()
-	if limiter == nil {
-		return nil
-	}
-	now := k.Clock.Now()
-	wait := limiter.ReserveN(now, 1).DelayFrom(now)
-	if wait <= 0 {
-		return nil
-	}
-	timer := k.Clock.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C():
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/dnshook"
 	"github.com/zonefold/zonefold/internal/controller/core"
+	"github.com/zonefold/zonefold/internal/controller/homelab/servers"
 )
 
 // A step is what is done next about a slot. At most one of the fields is set; none: there is nothing to do now.
@@ -68,13 +69,13 @@ func (k *Controller) next(s *slot) step {
 func (k *Controller) wait(s *slot, w *want, do step) time.Duration {
 	now, c := k.Clock.Now(), s.ownCourse()
 	if do.upsert != nil {
-		c.upserts.resetFor(do.upsert.hash + k.classes[s.key.class].revision)
-		return c.upserts.next.Sub(now)
+		c.upserts.ResetFor(do.upsert.hash + k.classes[s.key.class].revision)
+		return c.upserts.Next.Sub(now)
 	}
-	c.removals.resetFor(k.classes[s.key.class].revision)
-	wait := c.removals.next.Sub(now)
+	c.removals.ResetFor(k.classes[s.key.class].revision)
+	wait := c.removals.Next.Sub(now)
 	if w != nil && s.confirmed != w.hash {
-		return min(wait, c.upserts.next.Sub(now)) // the upsert has its turn, too
+		return min(wait, c.upserts.Next.Sub(now)) // the upsert has its turn, too
 	}
 	return wait
 }
@@ -108,8 +109,8 @@ func (k *Controller) keep(s *slot, w *want) step {
 	}
 	if s.confirmed != w.hash {
 		upserts := &s.ownCourse().upserts
-		upserts.resetFor(w.hash + k.classes[s.key.class].revision)
-		if gone := departing(s); gone.remove != nil && upserts.slow && k.Clock.Now().Before(upserts.next) {
+		upserts.ResetFor(w.hash + k.classes[s.key.class].revision)
+		if gone := departing(s); gone.remove != nil && upserts.Slow && k.Clock.Now().Before(upserts.Next) {
 			return gone // who goes does not wait for what a successor cannot have
 		}
 		return step{upsert: w}
@@ -215,7 +216,7 @@ func (k *Controller) succeeded(h evidence) bool {
 		return false
 	}
 	w, known := k.want(k.slot(r.key))
-	return known && w != nil && w.place.Class != h.place.Class && sameServer(w.place.Server, h.place.Server) &&
+	return known && w != nil && w.place.Class != h.place.Class && servers.SameServer(w.place.Server, h.place.Server) &&
 		idOf(w.place) == idOf(h.place)
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/homelab/servers"
 	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -27,7 +28,7 @@ func bad(reason, code, message string) report {
 
 // pending is a record of which nothing has come yet.
 func pending(message string) report {
-	return report{v1alpha1.StatePending, controller.Outcome{Status: metav1.ConditionUnknown, Reason: ReasonPending,
+	return report{v1alpha1.StatePending, controller.Outcome{Status: metav1.ConditionUnknown, Reason: servers.ReasonPending,
 		Message: message}, ""}
 }
 
@@ -46,15 +47,15 @@ func (k *Controller) report(r *record) report {
 	case v.Accepted:
 		return k.standing(r)
 	case r.wanted.Code != "":
-		return bad(ReasonValidationFailed, string(r.wanted.Code), v.Message+k.leftover(r))
+		return bad(servers.ReasonValidationFailed, string(r.wanted.Code), v.Message+k.leftover(r))
 	case v.Reason == zone.ReferenceNotFound:
-		return bad(ReasonClassNotFound, codeClassNotFound, fmt.Sprintf(
+		return bad(servers.ReasonClassNotFound, servers.CodeClassNotFound, fmt.Sprintf(
 			"%s refers to DNSClass %s, which does not exist; create it or correct dnsClassRef.",
 			r.id, r.object.Spec.DNSClassRef.Name)+k.leftover(r))
 	case v.Reason == zone.NotDelegated:
-		return bad(ReasonInvalidConfiguration, codeNotAllowed, v.Message+k.leftover(r))
+		return bad(servers.ReasonInvalidConfiguration, servers.CodeNotAllowed, v.Message+k.leftover(r))
 	}
-	return bad(ReasonInvalidConfiguration, codeConflict, v.Message+k.leftover(r))
+	return bad(servers.ReasonInvalidConfiguration, servers.CodeConflict, v.Message+k.leftover(r))
 }
 
 // leftover says what is still served of a record that fails.
@@ -82,11 +83,11 @@ func (k *Controller) standing(r *record) report {
 			title(*s.behind))
 		if other := k.slots[*s.behind]; other != nil && other.failure() != nil {
 			f = other.failure()
-			return bad(f.reason, f.code, text+" "+f.message)
+			return bad(f.Reason, f.Code, text+" "+f.Message)
 		}
 		return pending(text)
 	case f != nil:
-		return bad(f.reason, f.code, strings.TrimSpace(f.message+" "+f.next)+k.leftover(r))
+		return bad(f.Reason, f.Code, strings.TrimSpace(f.Message+" "+f.Next)+k.leftover(r))
 	}
 	if _, waits := k.classes[s.key.class].pause.slots[s.key]; waits {
 		return pending(fmt.Sprintf("It is on its way to DNSClass %s, whose server has asked for a pause.", s.key.class))
@@ -102,9 +103,9 @@ func (k *Controller) served(r *record, s *slot, w *want) report {
 			state = v1alpha1.StateUpdated
 		}
 	}
-	reason := ReasonRecordUpdated
+	reason := servers.ReasonRecordUpdated
 	if state == v1alpha1.StateCreated {
-		reason = ReasonRecordCreated
+		reason = servers.ReasonRecordCreated
 	}
 	text := fmt.Sprintf("DNSClass %s has %s.", s.key.class, title(s.key))
 	if note, differs := r.verdict.Note(zone.TTLDiffers); differs {
@@ -116,7 +117,7 @@ func (k *Controller) served(r *record, s *slot, w *want) report {
 	for _, f := range r.former {
 		text += fmt.Sprintf(" %s %s of DNSClass %s is still to be removed", idOf(f).FQDN(), f.Type, f.Class)
 		if old := k.slots[slotOf(f)]; old != nil && old.failure() != nil {
-			text += ": " + old.failure().message
+			text += ": " + old.failure().Message
 			continue
 		}
 		text += "."
@@ -128,7 +129,8 @@ func (k *Controller) served(r *record, s *slot, w *want) report {
 func (k *Controller) leaving(r *record) report {
 	evidence := r.evidence()
 	if len(evidence) == 0 {
-		return report{v1alpha1.StateDeleted, controller.Not(ReasonRecordDeleted, "No server has the record any more."), ""}
+		gone := controller.Not(servers.ReasonRecordDeleted, "No server has the record any more.")
+		return report{v1alpha1.StateDeleted, gone, ""}
 	}
 	release := fmt.Sprintf(" The object stays until then; to have it go and leave the record where it is: kubectl "+
 		"annotate -n %s dnsrecord %s %s=%s",
@@ -136,11 +138,12 @@ func (k *Controller) leaving(r *record) report {
 	for _, a := range evidence {
 		what := fmt.Sprintf("%s %s has to be removed from the server of DNSClass %s", idOf(a).FQDN(), a.Type, a.Class)
 		if k.classes[a.Class] == nil {
-			return bad(ReasonClassNotFound, codeClassNotFound, what+", which does not exist; create it again."+release)
+			return bad(servers.ReasonClassNotFound, servers.CodeClassNotFound,
+				what+", which does not exist; create it again."+release)
 		}
 		if s := k.slots[slotOf(a)]; s != nil && s.failure() != nil {
 			f := s.failure()
-			return bad(f.reason, f.code, what+". "+f.message+" "+f.next+release)
+			return bad(f.Reason, f.Code, what+". "+f.Message+" "+f.Next+release)
 		}
 	}
 	return pending("The record is being removed.")
@@ -150,7 +153,7 @@ func (k *Controller) leaving(r *record) report {
 func (k *Controller) statusOf(r *record, a report) v1alpha1.DNSRecordStatus {
 	c := controller.Conditions{Old: r.status.Conditions, Generation: r.object.Generation, Now: k.Clock.Now()}
 	c.Set(controller.ConditionReady, a.outcome)
-	if a.outcome.Reason == ReasonValidationFailed && r.wanted.Code != "" { // a server that says so is asked again
+	if a.outcome.Reason == servers.ReasonValidationFailed && r.wanted.Code != "" { // a server that says so is asked again
 		c.Stall(a.outcome)
 	}
 	out := v1alpha1.DNSRecordStatus{

@@ -12,6 +12,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/homelab/servers"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -188,7 +189,7 @@ func (k *Controller) recordEvent(o client.Object, before, after []metav1.Conditi
 	}
 	was, is := find(before), find(after)
 	switch {
-	case was.Status == is.Status && was.Reason == is.Reason || is.Reason == ReasonRecordDeleted:
+	case was.Status == is.Status && was.Reason == is.Reason || is.Reason == servers.ReasonRecordDeleted:
 	case is.Status == metav1.ConditionFalse:
 		k.Events.Eventf(o, nil, "Warning", is.Reason, "Deliver", "%s", controller.Note(is.Message))
 	case is.Status == metav1.ConditionTrue && was.Status == metav1.ConditionFalse:

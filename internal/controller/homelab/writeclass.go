@@ -11,6 +11,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/homelab/servers"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -62,8 +63,8 @@ func (k *Controller) classStatus(c *class) v1alpha1.DNSClassStatus {
 			return o.Status // of an earlier run; the next check is on its way
 		}
 		message := "The server has not been asked for its health yet."
-		conditions.Set(controller.ConditionReady, controller.Outcome{Status: metav1.ConditionUnknown, Reason: ReasonPending,
-			Message: message})
+		conditions.Set(controller.ConditionReady, controller.Outcome{Status: metav1.ConditionUnknown,
+			Reason: servers.ReasonPending, Message: message})
 		out.Health = &v1alpha1.Health{Status: v1alpha1.HealthUnknown, Message: message}
 		out.Conditions = conditions.List()
 		return out

@@ -1,4 +1,4 @@
-package homelab
+package servers
 
 import (
 	"context"
@@ -41,7 +41,7 @@ func TestASecretThatIsGoneStopsZonesAndOneThatCannotBeReadDoesNot(t *testing.T) 
 			Server: "http://dns:7100", HMACAuth: &v1alpha1.HMACAuth{SecretRef: &v1alpha1.SecretRef{Name: "hmac",
 				Namespace: "team", Key: "key"}},
 		}}
-		_, err := reachOf(t.Context(), secretReader{err: c.err}, class)
+		_, err := ReachOf(t.Context(), secretReader{err: c.err}, class)
 		place := delivery.Place{Name: "hook", Problem: outcomeOf("dns", err)}
 		if place.Problem == nil || place.Stopped() != c.stopped {
 			t.Errorf("%s: the Backend is stopped: %t, for %+v", c.sentence, place.Stopped(), place.Problem)

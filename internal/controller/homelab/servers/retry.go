@@ -1,4 +1,4 @@
-package homelab
+package servers
 
 import (
 	"cmp"
@@ -29,46 +29,47 @@ func (r Retry) Delay(n int) time.Duration {
 	return backend.Doubled{First: r.BaseDelay, Most: r.MaxDelay}.After(n + 1)
 }
 
-// A schedule is what one slot has used up of its retries.
-type schedule struct {
+// A Schedule is what one slot has used up of its retries.
+type Schedule struct {
 	about string    // what they are for: something else has a budget of its own
-	used  int       // retries that were granted
-	next  time.Time // nothing is tried before
-	slow  bool      // the budget is used up, or retries are of no use
+	Used  int       // retries that were granted
+	Next  time.Time // nothing is tried before
+	Slow  bool      // the budget is used up, or retries are of no use
 }
 
-// resetFor begins anew if the schedule is about something else now.
-func (s *schedule) resetFor(about string) {
+// ResetFor begins anew if the schedule is about something else now.
+func (s *Schedule) ResetFor(about string) {
 	if s.about != about {
-		*s = schedule{about: about}
+		*s = Schedule{about: about}
 	}
 }
 
-// A verdict on a failure: what it means for the next try.
-type patience int
+// Patience is a verdict on a failure: what it means for the next try.
+type Patience int
 
+// How long a failure has one wait.
 const (
-	soon     patience = iota // by the budget
-	asked                    // when the server says; it costs nothing
-	hopeless                 // when something changes, or very much later
+	Soon     Patience = iota // by the budget
+	AsAsked                  // when the server says; it costs nothing
+	Hopeless                 // when something changes, or very much later
 )
 
-// failed notes a failure and says in words what comes next.
-func (s *schedule) failed(r Retry, now time.Time, p patience, after time.Duration) string {
-	s.slow = false
+// Failed notes a failure and says in words what comes next.
+func (s *Schedule) Failed(r Retry, now time.Time, p Patience, after time.Duration) string {
+	s.Slow = false
 	switch {
-	case p == asked:
+	case p == AsAsked:
 		after = cmp.Or(after, r.MaxDelay)
-		s.next = now.Add(after)
+		s.Next = now.Add(after)
 		return fmt.Sprintf("It is tried again in %s, as the server asks.", after)
-	case p == soon && s.used < r.MaxAttempts:
-		after = r.Delay(s.used)
-		s.used++
-		s.next = now.Add(after)
-		return fmt.Sprintf("It is tried again in %s (retry %d/%d).", after, s.used, r.MaxAttempts)
+	case p == Soon && s.Used < r.MaxAttempts:
+		after = r.Delay(s.Used)
+		s.Used++
+		s.Next = now.Add(after)
+		return fmt.Sprintf("It is tried again in %s (retry %d/%d).", after, s.Used, r.MaxAttempts)
 	}
-	s.next, s.slow = now.Add(r.Slow), true
-	if p == hopeless {
+	s.Next, s.Slow = now.Add(r.Slow), true
+	if p == Hopeless {
 		return fmt.Sprintf("It is tried again when the object, its DNSClass or its Secret changes, and every %s.", r.Slow)
 	}
 	return fmt.Sprintf("All retries failed (%d/%d); it is tried again when the object, its DNSClass, its Secret or the "+

@@ -1,4 +1,4 @@
-package homelab
+package servers
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -68,17 +69,11 @@ func (c *Classes) Follow(ctx context.Context, f func(class string)) error {
 	c.queue, c.known = queue, map[string]*named{}
 	c.mu.Unlock()
 	context.AfterFunc(ctx, queue.ShutDown)
-	handlers := map[int]toolscache.ResourceEventHandlerFuncs{
-		0: handler(c.putClass, c.putClass), 2: handler(c.putSecret, c.putSecret), // as Objects has them
+	if _, err := controller.Follow(ctx, c.Cache, nil, &v1alpha1.DNSClass{}, handler(c.putClass)); err != nil {
+		return err
 	}
-	for i, object := range Objects() {
-		h, ok := handlers[i]
-		if !ok {
-			continue
-		}
-		if _, err := controller.Follow(ctx, c.Cache, nil, object, h); err != nil {
-			return err
-		}
+	if _, err := controller.Follow(ctx, c.Cache, nil, Secrets(), handler(c.putSecret)); err != nil {
+		return err
 	}
 	for range classWorkers {
 		go c.work(ctx, queue, f)
@@ -97,6 +92,18 @@ func (c *Classes) work(ctx context.Context, queue workqueue.TypedDelayingInterfa
 		}
 		queue.Done(name)
 	}
+}
+
+// Secrets are what is followed of Secrets: which there are, and which version of them.
+func Secrets() client.Object {
+	secrets := &metav1.PartialObjectMetadata{}
+	secrets.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	return secrets
+}
+
+// handler is for a function that does not ask what has happened to an object.
+func handler[T any](f func(T)) toolscache.ResourceEventHandlerFuncs {
+	return controller.Handler(func(_, o T) { f(o) }, f)
 }
 
 // putClass has a class looked at again that a Backend names.
@@ -178,16 +185,16 @@ func outcomeOf(name string, err error) *controller.Outcome {
 	if err == nil {
 		return nil
 	}
-	f, _, _ := explain(name, err)
-	var secret *errSecret
+	f, _, _ := Explain(name, err)
+	var secret *SecretError
 	switch {
 	case errors.As(err, &secret) && secret.silent: // nobody has taken the Secret away, so what was read of it counts still
-		f.reason = ReasonServerError
+		f.Reason = ReasonServerError
 	case errors.Is(err, errNoClass):
-		f.reason, f.message = ReasonClassNotFound, fmt.Sprintf(
+		f.Reason, f.Message = ReasonClassNotFound, fmt.Sprintf(
 			"There is no DNSClass %s; create it, or name another one in spec.dnsClass.", name)
 	}
-	o := controller.Not(f.reason, f.message)
+	o := controller.Not(f.Reason, f.Message)
 	return &o
 }
 
@@ -206,14 +213,14 @@ func (c *Classes) class(ctx context.Context, name string) (*v1alpha1.DNSClass, e
 }
 
 // reach returns what the server of a class is reached with.
-func (c *Classes) reach(ctx context.Context, class *v1alpha1.DNSClass) (reach, error) {
-	r, err := reachOf(ctx, c.Live, class)
+func (c *Classes) reach(ctx context.Context, class *v1alpha1.DNSClass) (Reach, error) {
+	r, err := ReachOf(ctx, c.Live, class)
 	if err != nil {
-		return reach{}, err
+		return Reach{}, err
 	}
-	hook, err := r.dial(c.Clock.Now, c.Transport) // it tells what is wrong with the URL
+	hook, err := r.Dial(c.Clock.Now, c.Transport) // it tells what is wrong with the URL
 	if err != nil {
-		return reach{}, err
+		return Reach{}, err
 	}
 	hook.Close()
 	return r, nil
@@ -227,11 +234,11 @@ func (c *Classes) look(ctx context.Context, name string) bool {
 	n := c.known[name]
 	blind, asked := n.blind, n.asked
 	c.mu.Unlock()
-	var r reach
+	var r Reach
 	class, err := c.class(limited, name)
 	if err == nil {
 		c.mu.Lock()
-		n.secrets = secretsOf(class) // before they are read: of what changes later an event tells
+		n.secrets = SecretsOf(class) // before they are read: of what changes later an event tells
 		c.mu.Unlock()
 		r, err = c.reach(limited, class)
 	}
@@ -262,7 +269,7 @@ func (c *Classes) look(ctx context.Context, name string) bool {
 }
 
 // server is what others are told.
-func (r reach) server(blind bool) controller.ClassServer {
+func (r Reach) server(blind bool) controller.ClassServer {
 	s := controller.ClassServer{URL: r.url, CABundle: string(r.bundle), Timeout: r.wait, Blind: blind, InRDATA: r.rdata}
 	if r.key != nil {
 		s.Secret, s.Algorithm = string(r.key.Secret), string(r.key.Algorithm)
@@ -272,8 +279,8 @@ func (r reach) server(blind bool) controller.ClassServer {
 
 // blind asks a server for a record that there is not, in a zone that nobody has (RFC 6761, section 6.4): a server that
 // does not want to hear of that zone shows records too.
-func (c *Classes) blind(ctx context.Context, r reach) (bool, error) {
-	hook, err := r.dial(c.Clock.Now, c.Transport)
+func (c *Classes) blind(ctx context.Context, r Reach) (bool, error) {
+	hook, err := r.Dial(c.Clock.Now, c.Transport)
 	if err != nil {
 		return false, err
 	}

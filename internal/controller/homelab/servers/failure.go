@@ -1,9 +1,10 @@
-package homelab
+package servers
 
 import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,47 +31,53 @@ const (
 
 // Codes of status.error besides those of the protocol.
 const (
-	codeClassNotFound = "DNS_CLASS_NOT_FOUND"
+	CodeClassNotFound = "DNS_CLASS_NOT_FOUND"
 	codeSecret        = "SECRET_NOT_FOUND"
 	codeUnreachable   = "SERVER_UNREACHABLE"
-	codeConflict      = "CONFLICT"    // another object has the record
-	codeNotAllowed    = "NOT_ALLOWED" // the DNSClass does not let the namespace have it
+	CodeConflict      = "CONFLICT"    // another object has the record
+	CodeNotAllowed    = "NOT_ALLOWED" // the DNSClass does not let the namespace have it
 	codeClass         = "INVALID_CLASS"
 )
 
-// explain says what an error of a call means, and how soon it is worth another one.
-func explain(c string, err error) (f failure, p patience, after time.Duration) {
-	var secret *errSecret
-	var class *errClass
+// A Failure is why the server does not have what it should.
+type Failure struct {
+	Reason, Code, Message string
+	Next                  string // in words, when it is tried again
+}
+
+// Explain says what an error of a call means, and how soon it is worth another one.
+func Explain(c string, err error) (f Failure, p Patience, after time.Duration) {
+	var secret *SecretError
+	var class *ClassError
 	var e *dnshook.Error
 	switch {
 	case errors.As(err, &secret):
-		if p = hopeless; secret.silent {
-			p = soon
+		if p = Hopeless; secret.silent {
+			p = Soon
 		}
-		return failure{reason: ReasonSecretNotFound, code: codeSecret, message: secret.text + " Nothing is sent unsigned."},
+		return Failure{Reason: ReasonSecretNotFound, Code: codeSecret, Message: secret.Text + " Nothing is sent unsigned."},
 			p, 0
 	case errors.As(err, &class):
-		return failure{reason: ReasonInvalidConfiguration, code: codeClass, message: class.text}, hopeless, 0
+		return Failure{Reason: ReasonInvalidConfiguration, Code: codeClass, Message: class.Text}, Hopeless, 0
 	case errors.Is(err, dnshook.ErrUnreachable):
-		return failure{reason: ReasonServerUnreachable, code: codeUnreachable, message: fmt.Sprintf(
-			"The server of DNSClass %s does not answer: %s.", c, innermost(err))}, soon, 0
+		return Failure{Reason: ReasonServerUnreachable, Code: codeUnreachable, Message: fmt.Sprintf(
+			"The server of DNSClass %s does not answer: %s.", c, innermost(err))}, Soon, 0
 	case errors.As(err, &e):
-		f = failure{reason: reasonOf(e), code: string(e.Code), message: fmt.Sprintf("The server of DNSClass %s answers %s.",
+		f = Failure{Reason: reasonOf(e), Code: string(e.Code), Message: fmt.Sprintf("The server of DNSClass %s answers %s.",
 			c, strings.TrimRight(e.Error(), "."))}
-		if f.code == "" {
-			f.code = string(dnshook.CodeServerError)
+		if f.Code == "" {
+			f.Code = string(dnshook.CodeServerError)
 		}
 		switch {
 		case e.Status == http.StatusTooManyRequests || e.Code == dnshook.CodeRateLimited || e.RetryAfter > 0:
-			return f, asked, e.RetryAfter
-		case f.reason == ReasonValidationFailed:
-			return f, hopeless, 0
+			return f, AsAsked, e.RetryAfter
+		case f.Reason == ReasonValidationFailed:
+			return f, Hopeless, 0
 		}
-		return f, soon, 0
+		return f, Soon, 0
 	}
-	return failure{reason: ReasonServerError, code: string(dnshook.CodeServerError), message: fmt.Sprintf(
-		"DNSClass %s cannot be used: %v.", c, err)}, soon, 0
+	return Failure{Reason: ReasonServerError, Code: string(dnshook.CodeServerError), Message: fmt.Sprintf(
+		"DNSClass %s cannot be used: %v.", c, err)}, Soon, 0
 }
 
 func reasonOf(e *dnshook.Error) string {
@@ -99,4 +106,26 @@ func innermost(err error) string {
 		}
 		err = next
 	}
+}
+
+// AboutAll reports whether an error is about all records of a server, not about one: nobody goes on asking then.
+func AboutAll(err error) bool {
+	var e *dnshook.Error
+	if !errors.As(err, &e) {
+		return true
+	}
+	switch e.Status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		return true
+	}
+	return e.RetryAfter > 0
+}
+
+// RefusesAll reports whether each of the errors of a call is that the server does not take the record.
+func RefusesAll(err error) bool {
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		return !slices.ContainsFunc(many.Unwrap(), func(one error) bool { return !RefusesAll(one) })
+	}
+	var e *dnshook.Error
+	return errors.As(err, &e) && reasonOf(e) == ReasonValidationFailed
 }

@@ -1,6 +1,8 @@
 package homelab
 
 import (
+	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -15,6 +17,7 @@ import (
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/dnshook"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/homelab/servers"
 )
 
 // TestNothingIsSentAfterTheTerm has somebody else follow between what a worker takes up and what it sends.
@@ -50,13 +53,10 @@ func TestNothingIsSentAfterTheTerm(t *testing.T) {
 				Leads: func() bool { left--; return left >= 0 },
 			})
 			k.ctx = t.Context()
-			hook, err := dnshook.NewClient(dnshook.ClientConfig{Server: server.URL, Now: time.Now})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer hook.Close()
-			class := &class{name: "dns", object: &v1alpha1.DNSClass{}, hook: hook,
+			object := &v1alpha1.DNSClass{Spec: v1alpha1.DNSClassSpec{Server: server.URL}}
+			class := &class{name: "dns", object: object, server: servers.New(k.calls, "dns"),
 				batch: strings.HasPrefix(c.sentence, "several")}
+			class.server.Use(object, "1")
 			k.classes["dns"] = class
 			waiting := workqueue.NewTypedDelayingQueue[slotKey]()
 			defer waiting.ShutDown()
@@ -80,9 +80,37 @@ func TestNothingIsSentAfterTheTerm(t *testing.T) {
 				t.Errorf("the server is asked %q, want %q", sent, c.sent)
 			}
 			for _, j := range jobs {
-				if j.slot.failure() != nil || j.slot.courseSoFar().upserts.used+j.slot.courseSoFar().removals.used > 0 {
+				if j.slot.failure() != nil || j.slot.courseSoFar().upserts.Used+j.slot.courseSoFar().removals.Used > 0 {
 					t.Errorf("it counts as failed: %+v, %+v", j.slot.courseSoFar().upserts, j.slot.courseSoFar().removals)
 				}
+			}
+		})
+	}
+}
+
+func TestBatchesThatFailAsAWholeAreMadeSmaller(t *testing.T) {
+	timedOut := fmt.Errorf("%w: %w", dnshook.ErrUnreachable, context.DeadlineExceeded)
+	for _, c := range []struct {
+		sentence string
+		errs     []error
+		want     int
+	}{
+		{"what works is as large as it was", []error{nil}, batchSize},
+		{"one that takes too long", []error{timedOut}, batchSize / 4},
+		{"and again", []error{timedOut, timedOut}, batchSize / 16},
+		{"until there is one", []error{timedOut, timedOut, timedOut, timedOut, timedOut}, 1},
+		{"a server that fails", []error{&dnshook.Error{Status: 500}}, batchSize / 4},
+		{"a server that asks to wait", []error{&dnshook.Error{Status: 503, RetryAfter: 1e9}}, batchSize},
+		{"a server that is not there", []error{dnshook.ErrUnreachable}, batchSize},
+	} {
+		t.Run(c.sentence, func(t *testing.T) {
+			is := &class{batch: true}
+			k := &Controller{classes: map[string]*class{"dns": is}}
+			for _, err := range c.errs {
+				k.shrink(is, k.most("dns"), err)
+			}
+			if got := k.most("dns"); got != c.want {
+				t.Errorf("%d records go out at once, want %d", got, c.want)
 			}
 		})
 	}

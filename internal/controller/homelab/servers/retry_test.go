@@ -1,4 +1,4 @@
-package homelab
+package servers
 
 import (
 	"strings"
@@ -11,11 +11,11 @@ var documented = Retry{BaseDelay: DefaultBaseDelay, MaxDelay: DefaultMaxDelay, M
 
 func TestTheBackoffOfTheDocument(t *testing.T) {
 	now := time.Unix(0, 0)
-	s := schedule{}
+	s := Schedule{}
 	var waits, words []string
 	for range 8 {
-		text := s.failed(documented, now, soon, 0)
-		waits, now = append(waits, s.next.Sub(now).String()), s.next
+		text := s.Failed(documented, now, Soon, 0)
+		waits, now = append(waits, s.Next.Sub(now).String()), s.Next
 		words = append(words, text)
 	}
 	if got := strings.Join(waits, " "); got != "5s 10s 20s 40s 1m0s 10m0s 10m0s 10m0s" {
@@ -29,26 +29,26 @@ func TestTheBackoffOfTheDocument(t *testing.T) {
 
 func TestWhatIsNotCountedAsARetry(t *testing.T) {
 	now := time.Unix(0, 0)
-	s := schedule{}
+	s := Schedule{}
 	for _, c := range []struct {
 		sentence string
-		p        patience
+		p        Patience
 		after    time.Duration
 		wait     time.Duration
 		used     int
 	}{
-		{"a failure", soon, 0, 5 * time.Second, 1},
-		{"a server that says when", asked, 7 * time.Second, 7 * time.Second, 1},
-		{"a server that asks for patience and does not say how much", asked, 0, time.Minute, 1},
-		{"another failure", soon, 0, 10 * time.Second, 2},
-		{"one that no retry mends", hopeless, 0, 10 * time.Minute, 2},
+		{"a failure", Soon, 0, 5 * time.Second, 1},
+		{"a server that says when", AsAsked, 7 * time.Second, 7 * time.Second, 1},
+		{"a server that asks for patience and does not say how much", AsAsked, 0, time.Minute, 1},
+		{"another failure", Soon, 0, 10 * time.Second, 2},
+		{"one that no retry mends", Hopeless, 0, 10 * time.Minute, 2},
 	} {
-		s.failed(documented, now, c.p, c.after)
-		if s.next.Sub(now) != c.wait || s.used != c.used {
-			t.Errorf("after %s it waits %s, and %d retries are used", c.sentence, s.next.Sub(now), s.used)
+		s.Failed(documented, now, c.p, c.after)
+		if s.Next.Sub(now) != c.wait || s.Used != c.used {
+			t.Errorf("after %s it waits %s, and %d retries are used", c.sentence, s.Next.Sub(now), s.Used)
 		}
 	}
-	if s.resetFor("something else"); s.used != 0 || !s.next.IsZero() {
+	if s.ResetFor("something else"); s.Used != 0 || !s.Next.IsZero() {
 		t.Errorf("something else begins with %+v", s)
 	}
 	if d := (Retry{BaseDelay: time.Hour, MaxDelay: time.Minute}).Delay(0); d != time.Minute {

@@ -1,0 +1,141 @@
+package servers
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
+	"github.com/zonefold/zonefold/dnshook"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/objects"
+)
+
+// Config is what the servers of all classes are called with.
+type Config struct {
+	Live      client.Reader // asks the API server: for Secrets
+	Clock     clock.WithTicker
+	Transport http.RoundTripper // nil: each client has one of its own
+	Leads     func() bool       // whether nobody else can have become the leader; nil: nobody else ever does
+
+	// Asked counts a call.
+	Asked func(class, operation string, err error, took time.Duration)
+	// Warned hears what may be wrong with a class that can be used.
+	Warned func(class *v1alpha1.DNSClass, reason, note string)
+}
+
+// A Server is that of one DNSClass, and how it is called.
+type Server struct {
+	Config
+
+	name string // of the class
+
+	mu       sync.Mutex // guards what follows
+	object   *v1alpha1.DNSClass
+	revision string
+	limiter  *rate.Limiter // of its requests; nil: there is no limit
+
+	dialling controller.Turn // guards what follows
+	hook     *dnshook.Client
+	hookOf   string // the revision that it was made for
+	hookErr  error
+	hookTill time.Time // until when hookErr counts
+}
+
+// New returns the server of a class, which Use has to say more of before it is called.
+func New(c Config, class string) *Server { return &Server{Config: c, name: class} }
+
+// Use has calls be made as a class says, or as the Secrets say that it names: the revision is of both.
+func (s *Server) Use(class *v1alpha1.DNSClass, revision string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.object, s.revision, s.limiter = class, revision, limiterOf(class.Spec.RateLimit)
+}
+
+// OperationHealth is no request in the sense of a rate limit.
+const OperationHealth = "health"
+
+// Call makes one call, and counts it, while the operator leads. It waits for as long as the rate limit says.
+func (s *Server) Call(ctx context.Context, operation string, do func(context.Context, *dnshook.Client) error) error {
+	hook, err := s.connect(ctx)
+	if err == nil && operation != OperationHealth {
+		if err = s.abide(ctx); err == nil {
+			hook, err = s.connect(ctx) // its Secret may have changed, or gone, meanwhile
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if s.Leads != nil && !s.Leads() { // what comes before this may have taken long, and the protocol has no condition
+		return objects.ErrNotLeading
+	}
+	began := s.Clock.Now()
+	err = do(ctx, hook)
+	s.Asked(s.name, operation, err, s.Clock.Since(began))
+	return err
+}
+
+// connect returns a client. It reads Secrets when they have changed only.
+func (s *Server) connect(ctx context.Context) (*dnshook.Client, error) {
+	s.mu.Lock()
+	object, revision := s.object, s.revision
+	s.mu.Unlock()
+	s.dialling.Lock()
+	defer s.dialling.Unlock()
+	if s.hookOf == revision && (s.hook != nil || s.hookErr != nil && s.Clock.Now().Before(s.hookTill)) {
+		return s.hook, s.hookErr
+	}
+	hook, err := s.dial(ctx, object)
+	if s.hook != nil {
+		s.hook.Close()
+	}
+	s.hook, s.hookErr, s.hookOf, s.hookTill = hook, err, revision, s.Clock.Now().Add(10*time.Second)
+	return hook, err
+}
+
+func (s *Server) dial(ctx context.Context, o *v1alpha1.DNSClass) (*dnshook.Client, error) {
+	r, err := ReachOf(ctx, s.Live, o)
+	if err != nil {
+		return nil, err
+	}
+	if note := r.LineFeed(); note != "" {
+		s.Warned(o, ReasonLineFeed, note)
+	}
+	return r.Dial(s.Clock.Now, s.Transport)
+}
+
+// limiterOf spreads the requests of a class evenly over time; nil: there is no limit.
+func limiterOf(limit *v1alpha1.RateLimit) *rate.Limiter {
+	if limit == nil || limit.Requests <= 0 {
+		return nil
+	}
+	return rate.NewLimiter(rate.Limit(float64(limit.Requests)/float64(max(1, limit.Seconds))), 1)
+}
+
+// abide waits until the rate limit allows another request.
+func (s *Server) abide(ctx context.Context) error {
+	s.mu.Lock()
+	limiter := s.limiter
+	s.mu.Unlock()
+	if limiter == nil {
+		return nil
+	}
+	now := s.Clock.Now()
+	wait := limiter.ReserveN(now, 1).DelayFrom(now)
+	if wait <= 0 {
+		return nil
+	}
+	timer := s.Clock.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C():
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
