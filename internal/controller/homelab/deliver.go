@@ -153,7 +153,7 @@ func (k *Controller) has(s *slot, w *want) {
 		case r.done == "" && r.status.State != v1alpha1.StateCreated && r.status.State != v1alpha1.StateUpdated &&
 			!(r.applied != nil && r.applied.Confirmed):
 			r.done = v1alpha1.StateCreated
-		case r == w.owner && !r.applied.Confirmed:
+		case r == w.owner && r.applied != nil && !r.applied.Confirmed: // nil: it has moved on, and left that again
 			r.done = v1alpha1.StateCreated
 		case !same:
 			r.done = v1alpha1.StateUpdated

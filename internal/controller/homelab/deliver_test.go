@@ -115,3 +115,21 @@ func TestBatchesThatFailAsAWholeAreMadeSmaller(t *testing.T) {
 		})
 	}
 }
+
+// TestARecordThatHasMovedOnWhileItWasSent has what came after it be removed again before the server answers.
+func TestARecordThatHasMovedOnWhileItWasSent(t *testing.T) {
+	first := v1alpha1.Applied{Class: "dns", Type: "A", Domain: "example.com", Subdomain: "www"}
+	k := New(Config{Clock: clocktesting.NewFakeClock(time.Unix(0, 0)), Log: slog.New(slog.DiscardHandler),
+		Metrics: controller.NewMetrics(), Numbers: NewNumbers()})
+	k.ctx = t.Context()
+	k.shutDown()
+	r := load(&v1alpha1.DNSRecord{Status: v1alpha1.DNSRecordStatus{State: v1alpha1.StateUpdated,
+		Former: []v1alpha1.Applied{first}}})
+	k.records[r.id] = r
+	k.reindex(r)
+	sent := &want{owner: r, place: first, hash: "first", all: []*record{r}}
+	k.upserted(k.slot(slotOf(first)), sent, nil)
+	if len(r.evidence()) != 1 || !samePlace(r.former[0], first) {
+		t.Errorf("the server may have of it %v", r.evidence())
+	}
+}
