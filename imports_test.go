@@ -137,6 +137,10 @@ func fences() []fence {
 		never: map[string]string{module + "/internal/controller/": "a Store is all that they know of one"},
 		but:   []string{module + "/internal/controller/core", module + "/internal/controller/objects"},
 	}, {
+		name: "a history knows no dialect", in: []string{"internal/controller/history"}, tests: true,
+		never: map[string]string{module + "/internal/controller/": "dialects tell it what changes"},
+		but:   []string{module + "/internal/controller/objects"},
+	}, {
 		name: "a fleet asks for zones through its interface", in: []string{"internal/controller/bindy/fleet"}, tests: true,
 		never: map[string]string{
 			module + "/internal/controller/bindy$": together, module + "/internal/controller/bindy/zones": "see fleet.Zones",

@@ -49,7 +49,7 @@ func addBindy(ctx context.Context, m *parts, numbers *controller.Metrics) error 
 		Settings: m.fleet, Client: c, Live: m.live(), Cache: objects, Events: m.GetEventRecorder("zonefold"),
 		Log: m.log, Metrics: numbers, Clock: time.Now, Leads: m.leads(),
 		DNS: fleetDNS(all.NewPool(time.Now, nil).Bound(m.answers), m), Sidecars: m.pods.HTTP, Records: records,
-		Inspection: inspection,
+		Inspection: inspection, History: m.history,
 	})
 	if m.fleets = fleets.Fleets(); m.dialects.has(dialectKubizone) && m.fleets != nil {
 		m.fleets.Await(kubizone.GroupVersion.String())

@@ -127,7 +127,8 @@ func parse(args []string, env func(string) string) (options, error) {
 	f.IntVar(&o.maxSet, "max-set-size", 0, "records that a set may have (default 100, BIND's limit)")
 	f.IntVar(&o.maxEntries, "max-status-entries", 0,
 		"entries that a Zone's status may have before they are kept in ZoneSlices; 0: as many as 900 KiB hold")
-	f.IntVar(&o.history, "history", 0, "how many ZoneRevisions each Zone of kubi.zone keeps as its history; 0: none")
+	f.IntVar(&o.history, "history", 0,
+		"how many ZoneRevisions each Zone of kubi.zone and DNSZone of bindy keeps as its history; 0: none")
 	f.DurationVar(&o.audit, "audit-interval", time.Hour,
 		"how often a zone is read back from its servers, unless its Backend says")
 	f.BoolVar(&o.requireGrants, "require-grants", false,

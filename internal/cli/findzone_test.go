@@ -51,7 +51,7 @@ func TestAZoneOfEitherKindIsFound(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v: %s", err, said)
 		}
-		return strings.TrimSpace(string(said))
+		return strings.TrimSpace(said)
 	}
 	for _, c := range []struct {
 		what   string

@@ -422,6 +422,21 @@ func TestRecordsAreSearchedAndPaged(t *testing.T) {
 	}
 }
 
+// TestWhatIsFrozenAndHasAHistory shows the forms of kinds that can be frozen, and no others.
+func TestWhatIsFrozenAndHasAHistory(t *testing.T) {
+	source := hostileValues()
+	source.world.Zones[0].Frozen = ""
+	v := open(t, source, true).login()
+	for kind, can := range map[string]bool{"Zone": true, "DNSZone": true, "DNSClass": false} {
+		zone := v1(kind, "dns", "example")
+		source.world.Zones[0].Object = zone
+		_, page := v.get("/zone?" + ofZone(zone))
+		if strings.Contains(page, `id="freeze"`) != can || strings.Contains(page, `id="tab-history"`) != can {
+			t.Errorf("a %s can be frozen and has a history: %t, which its page does not say", kind, can)
+		}
+	}
+}
+
 func v1(kind, namespace, name string) console.Object {
 	return console.Object{Kind: kind, Namespace: namespace, Name: name}
 }

@@ -3,6 +3,7 @@ package zone
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -172,39 +173,86 @@ type Revision struct {
 // Earlier returns the content that a serial stood for, by undoing revisions of the content that there is now. The error
 // is a sentence.
 func Earlier(now Snapshot, revisions []Revision, serial uint32) (Snapshot, error) {
+	steps, hash, err := back(now, revisions, serial)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	at := now
+	for _, step := range steps {
+		if at, err = at.Undo(step.edits); err != nil {
+			return Snapshot{}, fmt.Errorf("the change to serial %d of %s: %w", step.serial, now.Name, err)
+		}
+	}
+	return at.verified(hash)
+}
+
+// EditsBack returns what would change if the content that a serial stood for took the place of the one that there is
+// now, of which only the name and the hash need be known. The error is a sentence.
+func EditsBack(now Snapshot, revisions []Revision, serial uint32) ([]Edit, error) {
+	steps, _, err := back(now, revisions, serial)
+	if err != nil {
+		return nil, err
+	}
+	all := map[rr.Key]Edit{}
+	for _, step := range steps {
+		for _, e := range step.edits {
+			one, known := all[e.Key]
+			if !known {
+				one = Edit{Key: e.Key, Old: e.New}
+			}
+			one.New = e.Old
+			all[e.Key] = one
+		}
+	}
+	edits := slices.Collect(maps.Values(all))
+	edits = slices.DeleteFunc(edits, func(e Edit) bool { return e.Old.Equal(e.New) })
+	slices.SortFunc(edits, func(a, b Edit) int {
+		if soa := a.Type == rr.TypeSOA; soa != (b.Type == rr.TypeSOA) {
+			return map[bool]int{true: -1, false: 1}[soa] // as EditsBetween has it
+		}
+		return a.Compare(b.Key)
+	})
+	return edits, nil
+}
+
+// A stepBack is a revision that is undone.
+type stepBack struct {
+	serial uint32
+	edits  []Edit
+}
+
+// back returns the revisions to undo, the newest first, for the content that a serial stood for, and the hash of that.
+func back(now Snapshot, revisions []Revision, serial uint32) (steps []stepBack, hash string, err error) {
 	if !slices.ContainsFunc(revisions, func(r Revision) bool {
 		return serial != 0 && (r.Serial == serial || r.PreviousSerial == serial)
 	}) {
-		return Snapshot{}, fmt.Errorf("the history of %s has no content with serial %d", now.Name, serial)
+		return nil, "", fmt.Errorf("the history of %s has no content with serial %d", now.Name, serial)
 	}
 	gap := fmt.Errorf("the history of %s has a gap after serial %d: what was published then cannot be told", now.Name,
 		serial)
-	at, hash, bound := now, now.Hash, newest(revisions)
+	hash, bound := now.Hash, newest(revisions)
 	for range revisions {
 		r, ok := before(revisions, bound)
 		if !ok || r.Hash != hash {
-			return Snapshot{}, gap
+			return nil, "", gap
 		}
 		if r.Serial == serial {
-			return at.verified(hash)
+			return steps, hash, nil
 		}
 		if r.LeftOut {
-			return Snapshot{}, fmt.Errorf("the change to serial %d of %s is not kept: it was too large, or is where the "+
+			return nil, "", fmt.Errorf("the change to serial %d of %s is not kept: it was too large, or is where the "+
 				"history begins; nobody can go back past it", r.Serial, now.Name)
 		}
 		edits, err := ParseEdits(r.Delta)
-		if err == nil {
-			at, err = at.Undo(edits)
-		}
 		if err != nil {
-			return Snapshot{}, fmt.Errorf("the change to serial %d of %s: %w", r.Serial, now.Name, err)
+			return nil, "", fmt.Errorf("the change to serial %d of %s: %w", r.Serial, now.Name, err)
 		}
-		hash, bound = r.PreviousHash, r.PreviousSerial
-		if bound == serial {
-			return at.verified(hash)
+		steps = append(steps, stepBack{r.Serial, edits})
+		if hash, bound = r.PreviousHash, r.PreviousSerial; bound == serial {
+			return steps, hash, nil
 		}
 	}
-	return Snapshot{}, gap
+	return nil, "", gap
 }
 
 func newest(revisions []Revision) uint32 {

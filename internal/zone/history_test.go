@@ -77,6 +77,10 @@ func TestEveryContentOfAHistoryComesBack(t *testing.T) {
 			if !same(got, want) {
 				t.Fatalf("serial %d was %+v and is %+v", i+1, want, got)
 			}
+			edits, err := EditsBack(Snapshot{Name: now.Name, Hash: now.Hash}, revisions, uint32(i)+1)
+			if shown := EditsBetween(now, want, nil); err != nil || EditText(edits) != EditText(shown) {
+				t.Fatalf("going back to serial %d is shown as\n%s\nand is\n%s: %v", i+1, EditText(edits), EditText(shown), err)
+			}
 		}
 	})
 }

@@ -2,8 +2,8 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// ZoneRevision is what one change of a Zone's content was: the history of the
-// Zone, which owns it. Only the operator writes it, where it keeps a history,
+// ZoneRevision is what one change of the content of a Zone or DNSZone was: the
+// history of that, which owns it. Only the operator writes it, where it keeps a history,
 // and it deletes the oldest. It never changes.
 //
 // +kubebuilder:object:root=true
@@ -37,7 +37,7 @@ type ZoneRevisionList struct {
 //
 // +kubebuilder:validation:XValidation:rule=`self == oldSelf`,message="a ZoneRevision never changes"
 type ZoneRevisionSpec struct {
-	// Name of the Zone, in the same namespace.
+	// Name of the Zone or DNSZone, in the same namespace.
 	//
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253

@@ -17,7 +17,7 @@ import (
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/cli/command"
 	"github.com/zonefold/zonefold/internal/cli/plain"
-	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
+	"github.com/zonefold/zonefold/internal/dialect/revisions"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -30,6 +30,8 @@ type Past struct {
 	Name      string       `json:"name"`
 	Serial    int64        `json:"serial"`
 	Revisions []PastChange `json:"revisions"` // newest first
+
+	kind string // of the object
 }
 
 // A PastChange is one revision.
@@ -47,16 +49,8 @@ type PastChange struct {
 	Delta          []string                  `json:"delta"`
 }
 
-// NoHistory says that a DNSZone has none.
-func NoHistory(z *command.FoundZone) error {
-	return fmt.Errorf("%s has no history: the operator keeps one of Zones of kubi.zone only", z)
-}
-
 // RevisionsOf returns the history of a Zone, oldest first.
 func RevisionsOf(ctx context.Context, c *command.Cluster, z *command.FoundZone) ([]zonefold.ZoneRevision, error) {
-	if z.Zone == nil {
-		return nil, NoHistory(z)
-	}
 	var out []zonefold.ZoneRevision
 	err := command.EachPage(ctx, c.Zonefold("zonerevisions"), z.Namespace, func(list *zonefold.ZoneRevisionList) {
 		for i := range list.Items {
@@ -68,13 +62,14 @@ func RevisionsOf(ctx context.Context, c *command.Cluster, z *command.FoundZone) 
 	if err != nil {
 		return nil, fmt.Errorf("reading the ZoneRevisions of %s: %w", z, err)
 	}
-	slices.SortFunc(out, dialect.CompareRevisions)
+	slices.SortFunc(out, revisions.Compare)
 	return out, nil
 }
 
 // PastOf returns the history of a Zone, of those revisions that keep lets in.
 func PastOf(z *command.FoundZone, list []zonefold.ZoneRevision, keep func(*PastChange) bool) Past {
-	out := Past{Zone: z.FQDN, Namespace: z.Namespace, Name: z.Name, Serial: z.Serial, Revisions: []PastChange{}}
+	out := Past{Zone: z.FQDN, Namespace: z.Namespace, Name: z.Name, Serial: z.Serial, Revisions: []PastChange{},
+		kind: z.Kind}
 	for i := range slices.Backward(list) {
 		s := &list[i].Spec
 		change := PastChange{
@@ -98,13 +93,13 @@ func newHistory(env command.Env) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "history ZONE",
-		Short: "List the contents of a Zone that were published, and what changed them",
-		Long: `history lists the ZoneRevisions of a Zone, the newest first: the serial of each content, when
-it was stored, how many sets were added, changed and deleted, which objects changed since the
-content before, and who wrote to them last. The writer is what a program calls itself
-(metadata.managedFields); for a deleted object it is not known. Changes within ten seconds of
-each other may be one line. The operator keeps a history if --history is set (value history
-of the chart).
+		Short: "List the contents of a Zone or DNSZone that were published, and what changed them",
+		Long: `history lists the ZoneRevisions of a Zone or DNSZone, the newest first: the serial of each
+content, when it was stored, how many sets were added, changed and deleted, which objects
+changed since the content before, and who wrote to them last. The writer is what a program
+calls itself (metadata.managedFields); for a deleted object it is not known. Changes within
+ten seconds of each other may be one line. The operator keeps a history if --history is set
+(value history of the chart).
 
 With -o json or yaml it prints an object with zone, namespace, name, serial and revisions.
 Each revision has serial, previousSerial, time, rolledBackTo, added, changed, deleted,
@@ -142,8 +137,8 @@ Exit codes: 0 when it is printed; 1 when you may not read it, or there is no suc
 // table prints the history.
 func (p Past) table(w io.Writer, now time.Time) {
 	if len(p.Revisions) == 0 {
-		fmt.Fprintf(w, "Zone %s/%s has no history: the operator keeps none, or nothing has changed since it does\n",
-			plain.Line(p.Namespace), plain.Line(p.Name))
+		fmt.Fprintf(w, "%s %s/%s has no history: the operator keeps none, or nothing has changed since it does\n",
+			p.kind, plain.Line(p.Namespace), plain.Line(p.Name))
 		return
 	}
 	table := tabwriter.NewWriter(w, 0, 8, 3, ' ', 0)
@@ -192,9 +187,9 @@ func newBlame(env command.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "blame NAME [TYPE]",
 		Short: "Tell which changes of a Zone were about a name, and what they came of",
-		Long: `blame finds the Zone that has a name, and lists the ZoneRevisions that changed the records at
-that name. The newest comes first, each with the records before (-) and after (+). The
-objects listed are all objects of the Zone that changed at that time.
+		Long: `blame finds the Zone or DNSZone that has a name, and lists the ZoneRevisions that changed the
+records at that name. The newest comes first, each with the records before (-) and after (+).
+The objects listed are all objects of the Zone that changed at that time.
 
 With -o json or yaml it prints the same object as history, with these revisions only.
 

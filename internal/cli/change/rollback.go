@@ -15,7 +15,7 @@ import (
 	"github.com/zonefold/zonefold/internal/cli/command"
 	"github.com/zonefold/zonefold/internal/cli/move"
 	"github.com/zonefold/zonefold/internal/cli/plain"
-	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
+	"github.com/zonefold/zonefold/internal/dialect/revisions"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -33,7 +33,7 @@ func newRollback(env command.Env) *cobra.Command {
 	r := RollingBack{Freezing: Freezing{Env: env}}
 	cmd := &cobra.Command{
 		Use:   "rollback ZONE --to SERIAL",
-		Short: "Publish an earlier content of a Zone, and freeze it at that",
+		Short: "Publish an earlier content of a Zone or DNSZone, and freeze it at that",
 		Long: `rollback publishes the content that a serial of the history stands for, under a new serial,
 and freezes the Zone there, because its objects still say otherwise. thaw makes the Zone
 follow its objects again.
@@ -87,9 +87,6 @@ func (r *RollingBack) ask(ctx context.Context, c *command.Cluster, z *command.Fo
 
 // Plan returns what the rollback changes.
 func (r *RollingBack) Plan(ctx context.Context, c *command.Cluster, z *command.FoundZone) ([]zone.Edit, error) {
-	if z.Zone == nil {
-		return nil, ask.NoHistory(z)
-	}
 	list, err := ask.RevisionsOf(ctx, c, z)
 	if err != nil {
 		return nil, err
@@ -98,11 +95,15 @@ func (r *RollingBack) Plan(ctx context.Context, c *command.Cluster, z *command.F
 	if err != nil || z.Serial == 0 {
 		return nil, fmt.Errorf("nothing of %s is published", z)
 	}
+	if z.DNSZone != nil { // its content is on its servers
+		hash, _, _ := strings.Cut(z.DNSZone.Status.Content, " ")
+		return zone.EditsBack(zone.Snapshot{Name: name, Hash: hash}, revisions.Of(list), uint32(r.To))
+	}
 	now, err := move.PublishedBy(ctx, c, name, z.Zone)
 	if err != nil {
 		return nil, err
 	}
-	then, err := zone.Earlier(now.Snapshot, dialect.Revisions(list), uint32(r.To))
+	then, err := zone.Earlier(now.Snapshot, revisions.Of(list), uint32(r.To))
 	if err != nil {
 		return nil, err
 	}

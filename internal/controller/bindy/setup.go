@@ -66,6 +66,7 @@ type Config struct {
 	Sidecars http.RoundTripper
 	// Records are the kinds of records that are Served; nil: all.
 	Records []client.Object
+	History int // ZoneRevisions that a zone keeps; 0: none
 	// Inspection is told what knows the servers of zones; nil: nobody asks.
 	Inspection *delivery.Inspection
 }
@@ -93,6 +94,7 @@ func New(c Config) *Controller {
 		b.zones = zones.New(zones.Config{
 			DNS: *c.DNS, Client: c.Client, Live: c.Live, Cache: c.Cache, Events: c.Events, Log: c.Log, Metrics: c.Metrics,
 			Objects: writer, Servers: b.servers, Records: c.Records, Inspection: c.Inspection,
+			History: c.History,
 		})
 		content = b.zones
 	}

@@ -18,6 +18,7 @@ type stage struct {
 	*bindytest.Stage
 	dns   *DNS
 	known delivery.Inspection
+	keeps int // ZoneRevisions of a zone
 }
 
 // start runs the dialect, as one term of leadership of an operator.
@@ -29,6 +30,7 @@ func (s *stage) start() *Controller {
 	b := New(Config{
 		Settings: o.Settings, Client: o.Client, Live: o.Live, Cache: o.Cache, Events: o.Events, Log: o.Log, Clock: o.Clock,
 		Token: o.Token, DNS: s.dns, Metrics: controller.NewMetrics(), Inspection: &s.known,
+		History: s.keeps,
 	})
 	s.Begin(o, b.Run)
 	return b

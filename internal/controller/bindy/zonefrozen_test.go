@@ -1,12 +1,9 @@
 package bindy
 
 import (
-	"bytes"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/miekg/dns"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -14,28 +11,14 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
-	"github.com/zonefold/zonefold/internal/cli"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/bindy/bindytest"
-	"github.com/zonefold/zonefold/internal/testcluster"
 )
 
 const (
 	freezes = `{"metadata": {"annotations": {"` + zonefold.FreezeAnnotation + `": "moving"}}}`
 	thaws   = `{"metadata": {"annotations": {"` + zonefold.FreezeAnnotation + `": null}}}`
 )
-
-// zonefold runs a command about the cluster, which has to end well and to print something.
-func (n *bindNode) zonefold(prints string, args ...string) {
-	n.Helper()
-	var out bytes.Buffer
-	args = append([]string{"zonefold", "-n", n.namespace, "--kubeconfig", testcluster.ForTest(n.T).Kubeconfig()}, args...)
-	env := cli.Env{Args: args, Stdout: &out, Stderr: &out, Stdin: strings.NewReader(""), Now: time.Now(),
-		Getenv: os.Getenv}
-	if code := cli.Run(n.Ctx, env); code != 0 || !strings.Contains(out.String(), prints) {
-		n.Fatalf("zonefold %s ends with %d and prints %q, not %q", strings.Join(args, " "), code, out.String(), prints)
-	}
-}
 
 // frozenAs complains unless the zone says that it is frozen, with some words; without words, that it is not.
 func (n *bindNode) frozenAs(words ...string) string {
@@ -69,7 +52,8 @@ func TestAFrozenDNSZone(t *testing.T) {
 	s.Apply(addressRecord, n.namespace, "old", "192.0.2.9")
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
 	o := &v1beta1.DNSZone{ObjectMeta: bindytest.Named(n.namespace, "example")}
-	n.zonefold("DNSZone "+n.namespace+"/example is frozen at serial", "freeze", "example.com", "--reason", "moving")
+	n.zonefold([]string{"DNSZone " + n.namespace + "/example is frozen at serial"}, "freeze", "example.com", "--reason",
+		"moving")
 	if wrong := n.frozenAs("moving. What is published stays", "no change waits"); wrong != "" {
 		t.Errorf("it says %s", wrong)
 	}
@@ -103,7 +87,7 @@ func TestAFrozenDNSZone(t *testing.T) {
 		t.Errorf("the serial is %d, and was %d; %s", now, serial, asBefore())
 	}
 
-	n.zonefold("DNSZone "+n.namespace+"/example follows its objects again", "thaw", n.namespace+"/example")
+	n.zonefold([]string{"DNSZone " + n.namespace + "/example follows its objects again"}, "thaw", n.namespace+"/example")
 	s.Eventually("what waited", func() string {
 		return n.answers(2, "www.example.com.", dns.TypeA, "192.0.2.2") +
 			n.answers(2, "old.example.com.", dns.TypeA, "NXDOMAIN") + n.answers(2, "new.example.com.", dns.TypeA, "192.0.2.3")

@@ -232,6 +232,14 @@ type FrozenOutcome struct {
 	Examples []rr.Key
 }
 
+// RolledBack returns the serial whose content the Zone was rolled back to; 0: to none.
+func (o *FrozenOutcome) RolledBack() uint32 {
+	if o == nil || o.Refusal != nil {
+		return 0
+	}
+	return o.At
+}
+
 // frozenExamples is how many of the sets that wait are named.
 const frozenExamples = 3
 

@@ -17,6 +17,7 @@ import (
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/core"
 	"github.com/zonefold/zonefold/internal/controller/delivery"
+	"github.com/zonefold/zonefold/internal/controller/history"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
 	"github.com/zonefold/zonefold/internal/guarded"
@@ -77,6 +78,7 @@ type Controller struct {
 
 	ceilings *controller.Ceilings
 	objects  *objects.Writer
+	past     *history.Keeper
 
 	term    string // in the names of what only this leader writes
 	zones   *controller.Writer
@@ -113,6 +115,8 @@ func New(c Config) *Controller {
 		gone: map[zone.ID]string{}}
 	unlock()
 	k.objects = &objects.Writer{Client: c.Client, Leads: c.Leads, Wrote: c.Metrics.Wrote}
+	k.past = history.New(history.Config{Keep: c.History, Live: c.Live, Objects: k.objects, Clock: c.Clock.Now, Log: c.Log,
+		KindOf: kindOf})
 	k.ceilings = k.newCeilings()
 	k.Core = core.New(core.Config{
 		Options: zone.Options{MaxSet: c.MaxSet, RequireGrants: c.RequireGrants, PublicSuffix: dialect.PublicSuffix},

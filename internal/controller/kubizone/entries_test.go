@@ -66,22 +66,6 @@ func TestAPageThatSomebodyHasEditedLosesOnlyTheLinesThatSayNothing(t *testing.T)
 	}
 }
 
-func TestLabelValuesAreValidAndDistinct(t *testing.T) {
-	long := "a-name-that-is-much-longer-than-a-label-value-may-be-because-it-says-everything"
-	for text, want := range map[string]string{
-		"example-org.dns": "example-org.dns",
-		"example.org.dns": "example.org.dns",
-	} {
-		if got := labelValue(text); got != want {
-			t.Errorf("labelValue(%q) = %q, want %q", text, got, want)
-		}
-	}
-	one, two := labelValue(long+".one"), labelValue(long+".two")
-	if len(one) > 63 || one == two {
-		t.Errorf("long names get the values %q and %q", one, two)
-	}
-}
-
 // TestADivisionFollowsItsZone holds following by changed keys equal to dividing anew.
 func TestADivisionFollowsItsZone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -133,7 +134,7 @@ func (k *Controller) enter(l *ledger, z *v1alpha1.Zone, sets []rr.Set, base rr.S
 			!fresh && pages[last].sets.Len() >= smallPage {
 			last++
 			index := l.next + last - len(l.journal)
-			pages = append(pages, page{name: sliceName(z, "journal-"+k.term, index), index: index, open: true})
+			pages = append(pages, page{name: objects.PartName(z, "journal-"+k.term, index), index: index, open: true})
 			fresh = false
 		}
 		if !fresh {

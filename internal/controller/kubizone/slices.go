@@ -18,13 +18,6 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// sliceName is the name of a slice, or of a page of the journal. The Zone's UID keeps
-// it apart from the slices of a Zone of the same name that was there before.
-func sliceName(z *v1alpha1.Zone, part string, index int) string {
-	tail := fmt.Sprintf("-%.8s-%s-%d", z.UID, part, index)
-	return z.Name[:min(len(z.Name), 253-len(tail))] + tail
-}
-
 // applySlice writes a slice, unless the cluster has it like that.
 func (k *Controller) applySlice(ctx context.Context, id zone.ID, z *v1alpha1.Zone, slice *zonefold.ZoneSlice) error {
 	slice.Namespace, slice.Zone = z.Namespace, z.Name
@@ -39,7 +32,7 @@ func (k *Controller) applySlice(ctx context.Context, id zone.ID, z *v1alpha1.Zon
 		return nil
 	}
 	slice.TypeMeta = metav1.TypeMeta{APIVersion: zonefold.GroupVersion.String(), Kind: "ZoneSlice"}
-	slice.Labels = map[string]string{zonefold.ZoneLabel: labelValue(z.Name)}
+	slice.Labels = map[string]string{zonefold.ZoneLabel: objects.LabelValue(z.Name)}
 	slice.Finalizers = []string{v1alpha1.Finalizer} // the end of a namespace comes before the withdrawal
 	owner := true
 	slice.OwnerReferences = []metav1.OwnerReference{{
@@ -85,7 +78,7 @@ func (k *Controller) writeSlices(ctx context.Context, id zone.ID, z *v1alpha1.Zo
 			}
 		}
 		slice := &zonefold.ZoneSlice{
-			ObjectMeta: metav1.ObjectMeta{Name: sliceName(z, "slice", i)}, Index: int32(i),
+			ObjectMeta: metav1.ObjectMeta{Name: objects.PartName(z, "slice", i)}, Index: int32(i),
 			Entries: sliceEntries(within(entries, maxStatus)),
 		}
 		if err := k.applySlice(ctx, id, z, slice); err != nil {
@@ -104,7 +97,7 @@ func (k *Controller) writeSlices(ctx context.Context, id zone.ID, z *v1alpha1.Zo
 // dropSlices deletes the slices of a Zone from index keep on, but not its journal.
 func (k *Controller) dropSlices(ctx context.Context, id zone.ID, z *v1alpha1.Zone, keep int) error {
 	return k.deleteSlices(ctx, id, z, func(s *zonefold.ZoneSlice) bool {
-		return !s.Journal && (int(s.Index) >= keep || s.Name != sliceName(z, "slice", int(s.Index)))
+		return !s.Journal && (int(s.Index) >= keep || s.Name != objects.PartName(z, "slice", int(s.Index)))
 	})
 }
 
@@ -149,7 +142,7 @@ func (k *Controller) slicesOf(ctx context.Context, z *v1alpha1.Zone) ([]zonefold
 func (k *Controller) slicesNamed(ctx context.Context, id zone.ID) ([]zonefold.ZoneSlice, error) {
 	var list zonefold.ZoneSliceList
 	err := k.Client.List(ctx, &list, client.InNamespace(id.Namespace),
-		client.MatchingLabels{zonefold.ZoneLabel: labelValue(id.Name)})
+		client.MatchingLabels{zonefold.ZoneLabel: objects.LabelValue(id.Name)})
 	if err != nil {
 		return nil, fmt.Errorf("listing the ZoneSlices of Zone %s/%s: %w", id.Namespace, id.Name, err)
 	}

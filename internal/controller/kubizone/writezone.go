@@ -188,8 +188,8 @@ func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 	unlock()
 	snapshot.SOA.Serial = out.Label.Serial
 	err := k.keepGone(ctx, id, z, out, snapshot)
-	if err == nil && k.History > 0 {
-		k.revise(ctx, id, z, snapshot, out)
+	if err == nil && k.past.Keeps() {
+		k.past.Revise(ctx, k.historyOf(id, z), snapshot, out.Frozen.RolledBack())
 	}
 	if err == nil {
 		err = k.flush(ctx, id, z, snapshot, want)

@@ -29,8 +29,7 @@ type zoneState struct {
 	held     []delivery.Delivered
 	holding  bool // held is what we wrote last, the cache may lag behind
 
-	ledger  ledger
-	history history
+	ledger ledger
 }
 
 // zoneState returns the state of a Zone.
@@ -56,6 +55,7 @@ func (k *Controller) forgetZone(id zone.ID) {
 	defer unlock()
 	delete(m.zoneStates, id)
 	k.ceilings.Forget(id)
+	k.past.Forget(id)
 }
 
 // follow keeps the content of the Zones that are written to the cluster.
@@ -97,9 +97,7 @@ func (k *Controller) followZone(now zone.Snapshot, delta zone.ZoneDelta, at time
 		return
 	}
 	z.content, z.changed = now, at
-	if k.History > 0 {
-		z.history.note(delta)
-	}
+	k.past.Note(delta)
 	if old.Name != now.Name || delta.Fresh {
 		z.parts = nil
 	}

@@ -29,6 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/testcluster"
 )
@@ -74,7 +75,8 @@ func NewStage(t *testing.T) *Stage {
 	}
 	s.Config.QPS = -1
 	s.Config.WarningHandler = rest.NoWarnings{}
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1beta1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1beta1.AddToScheme,
+		zonefold.AddToScheme} {
 		if err := add(s.Scheme); err != nil {
 			t.Fatal(err)
 		}

@@ -72,6 +72,7 @@ func (z *Zones) drop(gone any) {
 		z.mu.Lock()
 		delete(z.known, id)
 		z.ceilings.Forget(id)
+		z.past.Forget(id)
 		z.mu.Unlock()
 		z.deliveries.Sync(id)
 	case *v1beta1.Bind9Instance:
@@ -204,6 +205,7 @@ func (z *Zones) removeRecord(o client.Object) {
 	}
 	z.mu.Lock()
 	defer z.mu.Unlock()
+	z.left(r)
 	z.move(z.homes.DeleteRecord(r.ID))
 	delete(z.known, r.ID)
 	z.core.DeleteClaim(r.ID)

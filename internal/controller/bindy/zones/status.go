@@ -29,7 +29,7 @@ func (z *Zones) writeZone(ctx context.Context, id zone.ID) error {
 		return client.IgnoreNotFound(err)
 	}
 	v, ok := z.core.Verdict(id)
-	out := z.deliveries.ZoneOutcome(id)
+	out := z.outcome(id)
 	if !o.DeletionTimestamp.IsZero() {
 		return z.letGo(ctx, id, o, out)
 	}
@@ -44,6 +44,7 @@ func (z *Zones) writeZone(ctx context.Context, id zone.ID) error {
 	if err := z.spend(ctx, o, out); err != nil {
 		return client.IgnoreNotFound(err)
 	}
+	z.begin(o, out)
 	now := z.stateOf(id, fleet, out)
 	ready := now.ready(v)
 	if z.soon(id, ready) {
@@ -59,10 +60,7 @@ func (z *Zones) writeZone(ctx context.Context, id zone.ID) error {
 	status.DNSSEC = z.dnssecOf(o, fleet)
 	status.RecordsCount = int32(len(z.core.Adopted(id)))
 	status.Records = nil
-	if out.Label.ID != "" {
-		serial := int64(out.Label.Serial)
-		status.Serial, status.Content = &serial, out.Label.ID
-	}
+	z.label(&status, out)
 	c := controller.Conditions{Old: o.Status.Conditions, Generation: o.Generation, Now: z.Clock.Now()}
 	c.Set(v1beta1.ConditionReady, ready)
 	c.Set(v1beta1.ConditionProgressing, now.progressing(ready))
@@ -74,6 +72,7 @@ func (z *Zones) writeZone(ctx context.Context, id zone.ID) error {
 	if wait := z.rest(id, o, ready); wait > 0 {
 		return &controller.Later{After: wait}
 	}
+	z.revise(ctx, o, &status, out)
 	sent, err := z.patchZone(ctx, o, status)
 	if !sent || err != nil {
 		return err

@@ -32,6 +32,7 @@ import (
 	"github.com/zonefold/zonefold/internal/controller/bindy/servers"
 	"github.com/zonefold/zonefold/internal/controller/core"
 	"github.com/zonefold/zonefold/internal/controller/delivery"
+	"github.com/zonefold/zonefold/internal/controller/history"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/dnsname"
@@ -87,6 +88,7 @@ type Config struct {
 	Objects *objects.Writer
 	Servers *servers.Servers
 	Records []client.Object // the kinds of records that there are
+	History int             // ZoneRevisions that a zone keeps; 0: none
 	// Inspection is told what knows the servers of zones; nil: nobody asks.
 	Inspection *delivery.Inspection
 }
@@ -98,6 +100,7 @@ type Zones struct {
 	core       *core.Core
 	foresight  core.Foresight
 	deliveries *delivery.Deliveries
+	past       *history.Keeper
 
 	zones   *controller.Writer // their statuses
 	records *controller.Writer // their statuses
@@ -110,6 +113,7 @@ type Zones struct {
 	assignmentQueue *controller.Writer
 	looked          chan struct{} // closed when it is known which servers there are
 
+	settling   sync.Mutex // held, before mu, while a content becomes that of a zone and the history hears of it
 	allocating sync.Mutex // held, before mu, while it is found out which servers have a zone
 
 	mu           sync.Mutex
@@ -120,6 +124,7 @@ type Zones struct {
 	follows      map[zone.ID]map[types.UID]*follow // of zones, by pod
 	notified     map[zone.ID]uint32                // the serial that secondaries were told of last
 	names        nameIndex
+	gone         map[zone.ID]zone.ID            // the zones of records that were deleted, until the World has settled
 	due          map[client.ObjectKey]time.Time // when instances are, or were, looked at because of their zones
 	backlogSince time.Time                      // since when there has been a backlog; zero: there is none
 	assignments  map[zone.ID]assignment
@@ -153,10 +158,13 @@ func New(c Config) *Zones {
 		fleets: map[zone.ID]fleetOf{},
 		hosts:  map[client.ObjectKey]*host{}, follows: map[zone.ID]map[types.UID]*follow{}, notified: map[zone.ID]uint32{},
 		names: newNameIndex(), assignments: map[zone.ID]assignment{}, takenOver: map[zone.ID]bool{},
+		gone:             map[zone.ID]zone.ID{},
 		protecting:       newProtecting(),
 		pendingInstances: map[client.ObjectKey]bool{}, looked: make(chan struct{}), due: map[client.ObjectKey]time.Time{},
 	}
 	z.ceilings = z.newCeilings()
+	z.past = history.New(history.Config{Keep: c.History, Live: c.Live, Objects: c.Objects, Clock: c.Clock.Now,
+		Log: c.Log, KindOf: kindOf})
 	z.Patience = cmp.Or(z.Patience, time.Minute)
 	z.core = core.New(core.Config{
 		Options: zone.Options{MaxSet: c.MaxSet}, Clock: c.Clock.Now, Metrics: c.Metrics, Log: c.Log,
@@ -166,6 +174,7 @@ func New(c Config) *Zones {
 	z.deliveries = delivery.New(delivery.Config{
 		Store: (*zoneStore)(z), Clock: c.Clock.Now, Log: c.Log, Metrics: c.Metrics,
 		Changed: z.changed, Settled: z.enqueueAll, Refresh: z.refresh, RefreshSets: z.refreshSets, OnDrift: z.reportDrift,
+		Republished: z.republished, Earlier: z.earlier,
 	})
 	z.deliveries.OnPlace(z.wakePlace)
 	z.deliveries.OnDrift(z.suspectDrifted)
@@ -250,7 +259,7 @@ func (z *Zones) settled(s core.Settlement) {
 	}
 	news := z.judged(s)
 	z.mu.Unlock()
-	z.deliveries.Settle(s)
+	z.settle(s)
 	z.revisit(news)
 	if z.first.CompareAndSwap(false, true) { // what waited until anything is known
 		z.mu.Lock()

@@ -1,4 +1,5 @@
-package kubizone
+// Package revisions has what ZoneRevisions mean: the history of a zone of any dialect.
+package revisions
 
 import (
 	"strings"
@@ -8,8 +9,8 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// CompareRevisions orders the revisions of a Zone, the oldest first: by serial (RFC 1982), then by name.
-func CompareRevisions(a, b zonefold.ZoneRevision) int {
+// Compare orders the revisions of a Zone, the oldest first: by serial (RFC 1982), then by name.
+func Compare(a, b zonefold.ZoneRevision) int {
 	switch x, y := uint32(a.Spec.Serial), uint32(b.Spec.Serial); {
 	case x == y:
 		return strings.Compare(a.Name, b.Name)
@@ -19,8 +20,8 @@ func CompareRevisions(a, b zonefold.ZoneRevision) int {
 	return 1
 }
 
-// Revisions returns the history of a Zone as package zone reads it.
-func Revisions(list []zonefold.ZoneRevision) []zone.Revision {
+// Of returns the history of a zone as package zone reads it.
+func Of(list []zonefold.ZoneRevision) []zone.Revision {
 	out := make([]zone.Revision, 0, len(list))
 	for i := range list {
 		s := &list[i].Spec

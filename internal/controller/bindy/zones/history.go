@@ -1,0 +1,135 @@
+package zones
+
+import (
+	"context"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/core"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
+	"github.com/zonefold/zonefold/internal/controller/history"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// +kubebuilder:rbac:groups=zonefold.dev,resources=zonerevisions,verbs=list;create;delete
+
+// settle hands one step of the World to Deliveries, and to the history: who sees a content finds what has changed
+// noted.
+func (z *Zones) settle(s core.Settlement) {
+	z.settling.Lock()
+	defer z.settling.Unlock()
+	z.deliveries.Settle(s)
+	if !z.past.Keeps() {
+		return
+	}
+	for _, delta := range s.Delta.Zones {
+		z.past.Note(delta)
+	}
+	z.noteObjects(s)
+}
+
+// noteObjects notes which objects one step of the World was about, by the zones that they are in.
+func (z *Zones) noteObjects(s core.Settlement) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	for _, o := range s.Inputs {
+		home, left := z.gone[o.ID]
+		delete(z.gone, o.ID)
+		v, ok := s.View.Verdict(o.ID)
+		switch {
+		case !z.first.Load(): // all objects seem to have changed
+			continue
+		case o.ID.Kind == v1beta1.KindZone:
+			home = o.ID
+		case ok:
+			home = v.Zone
+		}
+		if !home.IsZero() && (ok || left) {
+			z.past.Touch(home, o.ID, !ok)
+		}
+	}
+}
+
+// left notes the zone of a record that is deleted, which the World does not know any more when it has settled. z.mu is
+// held.
+func (z *Zones) left(r dialect.Record) {
+	if ref := r.Status.ZoneRef; ref != nil && z.past.Keeps() {
+		z.gone[r.ID] = dialect.ZoneID(ref.Namespace, ref.Name)
+	}
+}
+
+// republished notes that what is published of a zone may be anything else: it was frozen or thawed.
+func (z *Zones) republished(id zone.ID) { z.past.Note(zone.ZoneDelta{ID: id, Fresh: true}) }
+
+// outcome is what came of the delivery of a zone.
+func (z *Zones) outcome(id zone.ID) delivery.ZoneOutcome {
+	z.settling.Lock()
+	defer z.settling.Unlock()
+	return z.deliveries.ZoneOutcome(id)
+}
+
+// label puts into the status of a zone which content servers have. With a history it is one that the history leads to.
+func (z *Zones) label(status *v1beta1.DNSZoneStatus, out delivery.ZoneOutcome) {
+	if out.Label.ID == "" || z.past.Keeps() && out.Label.ID != contentID(out.Snapshot) {
+		return
+	}
+	serial := int64(out.Label.Serial)
+	status.Serial, status.Content = &serial, out.Label.ID
+}
+
+// begin has the history of a zone begin with what an earlier run has written down, if objects still say that: the
+// status has its hash alone.
+func (z *Zones) begin(o *v1beta1.DNSZone, out delivery.ZoneOutcome) {
+	if z.past.Keeps() && o.Status.Content == contentID(out.Snapshot) {
+		was := out.Snapshot
+		was.SOA.Serial = numberOf(o.Status.Serial)
+		z.past.Written(dialect.ZoneID(o.Namespace, o.Name), was)
+	}
+}
+
+// revise stores how the content of a zone has changed that its status is about to name.
+func (z *Zones) revise(ctx context.Context, o *v1beta1.DNSZone, status *v1beta1.DNSZoneStatus,
+	out delivery.ZoneOutcome) {
+	if !z.past.Keeps() || status.Content == o.Status.Content || status.Content != contentID(out.Snapshot) {
+		return
+	}
+	now := out.Snapshot
+	now.SOA.Serial = numberOf(status.Serial)
+	z.past.Revise(ctx, z.historyOf(o), now, out.Frozen.RolledBack())
+}
+
+// historyOf is the Owner of the history of a zone. What was written down before is not in the cluster, unless the zone
+// is frozen.
+func (z *Zones) historyOf(o *v1beta1.DNSZone) history.Owner {
+	id := dialect.ZoneID(o.Namespace, o.Name)
+	return history.Owner{
+		ID: id, Object: o, Kind: v1beta1.GroupVersion.WithKind(v1beta1.KindZone),
+		Base: func() (zone.Snapshot, uint32, bool) { // else what begin has found
+			base, known := published(o)
+			return base, numberOf(o.Status.Serial), known
+		},
+		Newest: func() zone.Snapshot { return z.outcome(id).Snapshot },
+	}
+}
+
+// kindOf returns what an object that a zone has changed by is in the API.
+func kindOf(id zone.ID) (schema.GroupVersionKind, bool) {
+	return v1beta1.GroupVersion.WithKind(id.Kind), true
+}
+
+// earlier is the delivery.Earlier of DNSZones.
+func (z *Zones) earlier(ctx context.Context, now zone.Snapshot, serial uint32) (then zone.Snapshot, refusal,
+	err error) {
+	o, err := z.zone(ctx, now.ID)
+	if err != nil {
+		return zone.Snapshot{}, nil, err
+	}
+	if !strings.HasPrefix(o.Status.Content, now.Hash+" ") { // the history ends with what is written down
+		return zone.Snapshot{}, nil, &controller.Later{After: grace / 8}
+	}
+	return z.past.Earlier(ctx, z.historyOf(o), now, serial)
+}
