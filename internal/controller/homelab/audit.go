@@ -14,15 +14,15 @@ import (
 
 // audit compares what a server says that it has with what it should have, and has differences put right.
 func (k *Controller) audit(name string) {
-	k.mu.Lock()
-	c := k.classes[name]
+	m, unlock := k.model.Lock()
+	c := m.classes[name]
 	var keys []slotKey
-	for key, s := range k.slots {
+	for key, s := range m.slots {
 		if key.class == name && s.confirmed != "" {
 			keys = append(keys, key)
 		}
 	}
-	k.mu.Unlock()
+	unlock()
 	if c == nil {
 		return
 	}
@@ -31,9 +31,9 @@ func (k *Controller) audit(name string) {
 			break
 		}
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.classes[name] == c {
+	m, unlock = k.model.Lock()
+	defer unlock()
+	if m.classes[name] == c {
 		k.audits.AddAfter(name, k.auditAfter())
 	}
 }
@@ -47,38 +47,38 @@ func (k *Controller) auditAfter() time.Duration {
 
 // isMended reports whether a slot was just sent again because of a difference.
 func (k *Controller) isMended(s *slot) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	_, unlock := k.model.Lock()
+	defer unlock()
 	odd := s.courseSoFar().odd
 	return s.confirmed != "" && odd.Kind != "" && odd.hash == s.confirmed && !odd.kept && !odd.looked
 }
 
 // look compares one slot, at an audit or after it was sent again; false: there is no use in going on.
 func (k *Controller) look(c *class, key slotKey, mended bool) bool {
-	k.mu.Lock()
-	s := k.slots[key]
+	m, unlock := k.model.Lock()
+	s := m.slots[key]
 	var w *want
 	if s != nil {
-		w, _ = k.want(s)
+		w, _ = m.want(s)
 	}
 	if c.noGet || k.ctx.Err() != nil {
-		k.mu.Unlock()
+		unlock()
 		return false
 	}
 	if w == nil || s.confirmed != w.hash {
-		k.mu.Unlock()
+		unlock()
 		return true
 	}
 	changes := s.changes
-	k.mu.Unlock()
+	unlock()
 	var got dnshook.Record
 	var there bool
 	err := k.send(k.ctx, c, call{operation: "get"}, func(ctx context.Context, hook *dnshook.Client) (err error) {
 		got, there, err = hook.Get(ctx, w.record.ID())
 		return err
 	})
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	m, unlock = k.model.Lock()
+	defer unlock()
 	switch {
 	case errors.Is(err, dnshook.ErrNoGet):
 		c.noGet = true
@@ -88,14 +88,14 @@ func (k *Controller) look(c *class, key slotKey, mended bool) bool {
 	case s.changes != changes || s.confirmed != w.hash:
 		return true // it was being changed
 	case there:
-		return k.found(c, s, w, servers.DifferenceOf(got, w.record), mended)
+		return m.found(c, s, w, servers.DifferenceOf(got, w.record), mended)
 	}
-	return k.found(c, s, w, servers.Difference{Kind: servers.Absent, Text: "nothing"}, mended)
+	return m.found(c, s, w, servers.Difference{Kind: servers.Absent, Text: "nothing"}, mended)
 }
 
 // found follows what a look has shown: a difference is put right, and told at the next audit if that did not change it.
-// One that somebody makes again after it was put right is another one. k.mu is held.
-func (k *Controller) found(c *class, s *slot, w *want, d servers.Difference, mended bool) bool {
+// One that somebody makes again after it was put right is another one.
+func (m *model) found(c *class, s *slot, w *want, d servers.Difference, mended bool) bool {
 	was := s.courseSoFar().odd
 	c.shown = c.shown || d.Kind != servers.Absent
 	switch {
@@ -103,7 +103,7 @@ func (k *Controller) found(c *class, s *slot, w *want, d servers.Difference, men
 		s.ownCourse().odd = oddity{}
 		s.tidy()
 		if was.kept {
-			k.enqueueStatuses(s)
+			m.enqueueStatuses(s)
 		}
 	case mended:
 		odd := &s.ownCourse().odd
@@ -117,14 +117,14 @@ func (k *Controller) found(c *class, s *slot, w *want, d servers.Difference, men
 		c.noGet = true // the server does not know the question
 		return false
 	default:
-		k.mend(s, w, d)
+		m.mend(s, w, d)
 	}
 	return true
 }
 
 // mend has a slot sent again that a server shows otherwise, or tells that this changes nothing. What is not there at
-// all is sent at every audit nevertheless: it may be for the server to recover. k.mu is held.
-func (k *Controller) mend(s *slot, w *want, d servers.Difference) {
+// all is sent at every audit nevertheless: it may be for the server to recover.
+func (m *model) mend(s *slot, w *want, d servers.Difference) {
 	odd := &s.ownCourse().odd
 	was := *odd
 	*odd = oddity{Difference: d, hash: w.hash}
@@ -140,15 +140,15 @@ func (k *Controller) mend(s *slot, w *want, d servers.Difference) {
 	}
 	switch {
 	case !odd.kept:
-		k.Events.Eventf(w.owner.object, nil, "Warning", "Drifted", "Audit", "%s", controller.Note(
+		m.k.Events.Eventf(w.owner.object, nil, "Warning", "Drifted", "Audit", "%s", controller.Note(
 			"The server of DNSClass "+s.key.class+" did not have "+title(s.key)+" as it had confirmed it; it is put right."))
 	case !was.kept:
-		k.Events.Eventf(w.owner.object, nil, "Warning", "KeptOtherwise", "Audit", "%s", controller.Note(odd.note(w)))
-		k.enqueueStatuses(s)
+		m.k.Events.Eventf(w.owner.object, nil, "Warning", "KeptOtherwise", "Audit", "%s", controller.Note(odd.note(w)))
+		m.enqueueStatuses(s)
 	}
 	if !odd.kept || d.Kind == servers.Absent {
 		s.last, s.confirmed = s.confirmed, ""
-		k.wake(s.key)
+		m.wake(s.key)
 	}
 }
 

@@ -36,40 +36,40 @@ const (
 )
 
 // wake has a slot looked at. Of a class that does not exist nothing is sent, and who is to leave something there need
-// not wait. k.mu is held.
-func (k *Controller) wake(key slotKey) {
-	if l := k.queueOf(key.class); l != nil {
+// not wait.
+func (m *model) wake(key slotKey) {
+	if l := m.queueOf(key.class); l != nil {
 		l.queue.Add(key)
-	} else if s := k.slots[key]; s != nil {
+	} else if s := m.slots[key]; s != nil {
 		if do := orphaned(s); len(do.free) > 0 {
-			k.forget(s, do.free)
+			m.forget(s, do.free)
 		}
 	}
 }
 
-// later has a slot looked at after a while. k.mu is held.
-func (k *Controller) later(key slotKey, after time.Duration) {
-	if l := k.queueOf(key.class); l != nil {
+// later has a slot looked at after a while.
+func (m *model) later(key slotKey, after time.Duration) {
+	if l := m.queueOf(key.class); l != nil {
 		l.queue.AddAfter(key, after)
 	}
 }
 
 // queueOf returns the queue of a class, whose workers begin when all there is has been taken in; nil: the class does
-// not exist, or the term is over. k.mu is held.
-func (k *Controller) queueOf(class string) *classQueue {
-	if l := k.queues[class]; l != nil {
+// not exist, or the term is over.
+func (m *model) queueOf(class string) *classQueue {
+	if l := m.queues[class]; l != nil {
 		return l
 	}
-	if k.classes[class] == nil || k.ctx.Err() != nil {
+	if m.classes[class] == nil || m.k.ctx.Err() != nil {
 		return nil
 	}
 	l := &classQueue{
 		class: class, workers: workersOfClass, freed: make(chan struct{}, 1),
-		queue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[slotKey]{Clock: k.Clock}),
+		queue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[slotKey]{Clock: m.k.Clock}),
 	}
-	k.queues[class] = l
+	m.queues[class] = l
 	for range workersOfClass {
-		k.workers.Go(func() { k.work(l); k.leave(l) })
+		m.k.workers.Go(func() { m.k.work(l); m.k.leave(l) })
 	}
 	return l
 }
@@ -77,12 +77,12 @@ func (k *Controller) queueOf(class string) *classQueue {
 // leave drops a queue with its last worker. A class that has come back meanwhile gets another one only now: one slot is
 // in one hand.
 func (k *Controller) leave(l *classQueue) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	m, unlock := k.model.Lock()
+	defer unlock()
 	if l.workers--; l.workers == 0 {
-		delete(k.queues, l.class)
+		delete(m.queues, l.class)
 		k.Numbers.left(l.class)
-		k.wakeClass(l.class)
+		m.wakeClass(l.class)
 	}
 }
 
@@ -116,9 +116,9 @@ func (k *Controller) work(l *classQueue) {
 
 // most is how many slots of a class one worker takes at once: as many as the server takes in one request.
 func (k *Controller) most(class string) int {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if c := k.classes[class]; c != nil && c.batch {
+	m, unlock := k.model.Lock()
+	defer unlock()
+	if c := m.classes[class]; c != nil && c.batch {
 		return cmp.Or(c.fewer, batchSize)
 	}
 	return 1

@@ -22,6 +22,7 @@ import (
 	"github.com/zonefold/zonefold/internal/controller/homelab/servers"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
+	"github.com/zonefold/zonefold/internal/guarded"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -85,7 +86,15 @@ type Controller struct {
 	healths      workqueue.TypedDelayingInterface[string]
 	audits       workqueue.TypedDelayingInterface[string]
 
-	mu      sync.Mutex // guards what follows
+	model    guarded.Value[model]
+	first    sync.Once
+	follower core.Follower
+}
+
+// model is what is known of records, their slots and classes.
+type model struct {
+	k *Controller
+
 	records map[zone.ID]*record
 	slots   map[slotKey]*slot
 	classes map[string]*class
@@ -93,9 +102,6 @@ type Controller struct {
 	needs   members // for which a class has to stay
 	queues  map[string]*classQueue
 	secrets map[string]string // resourceVersions, by namespace/name
-	first   sync.Once
-
-	follower core.Follower
 }
 
 // New returns a Controller that has not begun.
@@ -105,10 +111,11 @@ func New(c Config) *Controller {
 	}
 	k := &Controller{
 		Config: c, begun: make(chan struct{}), follower: core.Follower{Tracer: c.Tracer},
-		records: map[zone.ID]*record{}, slots: map[slotKey]*slot{},
-		classes: map[string]*class{},
-		users:   members{}, needs: members{}, queues: map[string]*classQueue{}, secrets: map[string]string{},
 	}
+	m, unlock := k.model.Lock()
+	*m = model{k: k, records: map[zone.ID]*record{}, slots: map[slotKey]*slot{}, classes: map[string]*class{},
+		users: members{}, needs: members{}, queues: map[string]*classQueue{}, secrets: map[string]string{}}
+	unlock()
 	k.objects = &objects.Writer{Client: c.Client, Leads: c.Leads, Wrote: c.Metrics.Wrote}
 	k.calls = servers.Config{Live: c.Live, Clock: c.Clock, Transport: c.Transport, Leads: c.Leads, Warned: k.warn,
 		Asked: func(class, operation string, err error, took time.Duration) {
@@ -170,9 +177,9 @@ func (k *Controller) Run(ctx context.Context) error {
 func (k *Controller) shutDown() {
 	k.healths.ShutDown()
 	k.audits.ShutDown()
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for _, l := range k.queues {
+	m, unlock := k.model.Lock()
+	defer unlock()
+	for _, l := range m.queues {
 		l.queue.ShutDown()
 	}
 }
@@ -202,43 +209,43 @@ func (k *Controller) each(queue workqueue.TypedDelayingInterface[string], f func
 
 // settled takes over what one step of the World has decided.
 func (k *Controller) settled(s core.Settlement) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	m, unlock := k.model.Lock()
+	defer unlock()
 	for _, o := range s.Inputs {
-		if r := k.records[o.ID]; r != nil {
+		if r := m.records[o.ID]; r != nil {
 			r.settled = o.Version
-			k.trace(s, o, r)
-			k.judge(o.ID, s.View)
+			m.trace(s, o, r)
+			m.judge(o.ID, s.View)
 		} else if o.ID.Kind == dialect.KindClass {
-			k.wakeClass(o.ID.Name)
-			for r := range k.users[o.ID.Name] {
+			m.wakeClass(o.ID.Name)
+			for r := range m.users[o.ID.Name] {
 				k.recordWriter.Enqueue(r.id)
 			}
 		}
 	}
 	for _, id := range s.Delta.Verdicts {
-		k.judge(id, s.View)
+		m.judge(id, s.View)
 	}
 	k.first.Do(func() {
-		k.assumeApplied()
+		m.assumeApplied()
 		close(k.begun)
 	})
 }
 
-// judge notes a verdict and looks at what depends on it. k.mu is held.
-func (k *Controller) judge(id zone.ID, w *zone.World) {
-	r := k.records[id]
+// judge notes a verdict and looks at what depends on it.
+func (m *model) judge(id zone.ID, w *zone.World) {
+	r := m.records[id]
 	if r == nil {
 		return
 	}
 	v, _ := w.Verdict(id)
-	k.Metrics.Judged(id.Kind, string(r.verdict.Reason), string(v.Reason))
+	m.k.Metrics.Judged(id.Kind, string(r.verdict.Reason), string(v.Reason))
 	was := r.verdict
 	if r.verdict = v; !was.Accepted || !v.Accepted { // its class may have to stay for it, or not any more
-		k.index(r)
+		m.index(r)
 	}
 	for _, key := range r.slots {
-		k.wake(key)
+		m.wake(key)
 	}
-	k.recordWriter.Enqueue(id)
+	m.k.recordWriter.Enqueue(id)
 }

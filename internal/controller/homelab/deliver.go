@@ -62,9 +62,9 @@ func (k *Controller) together(ctx context.Context, c *class, jobs []job) bool {
 	var e *dnshook.Error
 	switch {
 	case errors.Is(err, dnshook.ErrNoBatch):
-		k.mu.Lock()
+		_, unlock := k.model.Lock()
 		c.batch = false
-		k.mu.Unlock()
+		unlock()
 		return false
 	case errors.As(err, &e) && (e.Status == http.StatusBadRequest || e.Status == http.StatusRequestEntityTooLarge):
 		return false // one may be to blame for all
@@ -93,8 +93,8 @@ func (k *Controller) shrink(c *class, was int, err error) {
 	var e *dnshook.Error
 	if errors.Is(err, context.DeadlineExceeded) ||
 		errors.As(err, &e) && e.Status >= http.StatusInternalServerError && e.RetryAfter == 0 {
-		k.mu.Lock()
-		defer k.mu.Unlock()
+		_, unlock := k.model.Lock()
+		defer unlock()
 		c.fewer = max(1, was/4) // so that it is down to one within the budget of retries
 	}
 }
@@ -127,28 +127,28 @@ func (k *Controller) send(ctx context.Context, c *class, what call,
 
 // upserted notes what came of an upsert.
 func (k *Controller) upserted(s *slot, w *want, err error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	m, unlock := k.model.Lock()
+	defer unlock()
 	if err != nil {
-		k.failed(s, err, false)
+		m.failed(s, err, false)
 		return
 	}
-	k.heard(s.key.class)
+	m.heard(s.key.class)
 	if s.course != nil {
 		s.course.upserts = attempts{}
 		s.tidy()
 	}
-	k.has(s, w)
+	m.has(s, w)
 }
 
-// has notes that a server has what is wanted in a slot. k.mu is held.
-func (k *Controller) has(s *slot, w *want) {
-	now := k.Clock.Now()
+// has notes that a server has what is wanted in a slot.
+func (m *model) has(s *slot, w *want) {
+	now := m.k.Clock.Now()
 	same := s.last == w.hash
 	s.confirmed, s.again = w.hash, nil
 	for _, r := range w.all {
 		r.synced = now
-		r.arrive(k)
+		r.arrive(m.k)
 		switch {
 		case r.done == "" && r.status.State != v1alpha1.StateCreated && r.status.State != v1alpha1.StateUpdated &&
 			!(r.applied != nil && r.applied.Confirmed):
@@ -164,18 +164,18 @@ func (k *Controller) has(s *slot, w *want) {
 		applied.Confirmed, applied.Hash = true, w.hash
 		r.applied = &applied
 	}
-	k.enqueueStatuses(s)
-	k.wake(s.key)
-	k.wakeLeft(s)
+	m.enqueueStatuses(s)
+	m.wake(s.key)
+	m.wakeLeft(s)
 }
 
 // wakeLeft wakes the slots that the claims of a slot have left: what they had there may go when the server has what
-// they want here. k.mu is held.
-func (k *Controller) wakeLeft(s *slot) {
+// they want here.
+func (m *model) wakeLeft(s *slot) {
 	for _, r := range slices.Clone(s.claims) { // what is woken of a class that is gone changes them
 		for _, a := range r.evidence() {
 			if key := slotOf(a); key != s.key {
-				k.wake(key)
+				m.wake(key)
 			}
 		}
 	}
@@ -183,14 +183,14 @@ func (k *Controller) wakeLeft(s *slot) {
 
 // removed notes what came of a removal.
 func (k *Controller) removed(s *slot, do step, err error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	m, unlock := k.model.Lock()
+	defer unlock()
 	if err != nil && !neverHad(do.free, err) {
-		k.failed(s, err, true)
+		m.failed(s, err, true)
 		return
 	}
-	k.heard(s.key.class)
-	k.removedAgain(s, do)
+	m.heard(s.key.class)
+	m.removedAgain(s, do)
 	if c := s.course; c != nil {
 		c.removals, c.upserts.Schedule = attempts{}, servers.Schedule{}
 		s.tidy()
@@ -200,13 +200,13 @@ func (k *Controller) removed(s *slot, do step, err error) {
 	}
 	for _, h := range do.free {
 		if now := h.record.key; now != s.key && now.fqdn == s.key.fqdn && now.kind == s.key.kind {
-			if other := k.slots[now]; other != nil && other.confirmed != "" {
+			if other := m.slots[now]; other != nil && other.confirmed != "" {
 				other.last, other.confirmed = other.confirmed, "" // both classes may be about one zone
 			}
 		}
 	}
-	k.forget(s, do.free)
-	k.wake(s.key)
+	m.forget(s, do.free)
+	m.wake(s.key)
 }
 
 // neverHad reports whether a server that refuses a removal cannot have what it is about: it has confirmed none of it,
@@ -215,99 +215,98 @@ func neverHad(free []evidence, err error) bool {
 	return !slices.ContainsFunc(free, func(h evidence) bool { return h.place.Confirmed }) && servers.RefusesAll(err)
 }
 
-// forget notes that a server does not have something of records any more. k.mu is held.
-func (k *Controller) forget(s *slot, free []evidence) {
+// forget notes that a server does not have something of records any more.
+func (m *model) forget(s *slot, free []evidence) {
 	for _, h := range free {
 		h.record.drop(h.place)
 		if h.record.deleting() {
-			h.record.arrive(k)
+			h.record.arrive(m.k)
 		}
-		k.reindex(h.record)
-		k.recordWriter.Enqueue(h.record.id)
+		m.reindex(h.record)
+		m.k.recordWriter.Enqueue(h.record.id)
 		for _, f := range h.record.former {
-			k.wake(slotOf(f))
+			m.wake(slotOf(f))
 		}
-		k.wake(h.record.key)
+		m.wake(h.record.key)
 	}
 	for _, kind := range dnshook.Types() { // who waits for the name
-		if key := (slotKey{s.key.class, s.key.fqdn, kind}); k.slots[key] != nil {
-			k.wake(key)
+		if key := (slotKey{s.key.class, s.key.fqdn, kind}); m.slots[key] != nil {
+			m.wake(key)
 		}
 	}
 }
 
-// failed notes that a call has failed, and when the next one is due; one that was not made has not failed. k.mu is
-// held.
-func (k *Controller) failed(s *slot, err error, removal bool) {
+// failed notes that a call has failed, and when the next one is due; one that was not made has not failed.
+func (m *model) failed(s *slot, err error, removal bool) {
 	if errors.Is(err, objects.ErrNotLeading) {
-		k.later(s.key, lookAgain)
+		m.later(s.key, lookAgain)
 		return
 	}
 	f, p, after := servers.Explain(s.key.class, err)
-	now, tries := k.Clock.Now(), &s.ownCourse().upserts
+	now, tries := m.k.Clock.Now(), &s.ownCourse().upserts
 	if removal {
 		tries = &s.ownCourse().removals
 	}
-	f.Next = tries.Failed(k.Retry, now, p, after)
+	f.Next = tries.Failed(m.k.Retry, now, p, after)
 	tries.failure = &f
 	if tries.failures++; tries.failures == 1 {
 		tries.since = now
 	}
-	if c := k.classes[s.key.class]; c != nil {
+	if c := m.classes[s.key.class]; c != nil {
 		if p == servers.AsAsked {
-			k.pause(c, tries.Next.Sub(now))
+			m.pause(c, tries.Next.Sub(now))
 		}
 		if servers.AboutAll(err) && c.checked != nil && c.checked.status == v1alpha1.Healthy &&
-			now.Sub(c.checked.at) >= k.Retry.BaseDelay {
-			k.healths.Add(c.name)
+			now.Sub(c.checked.at) >= m.k.Retry.BaseDelay {
+			m.k.healths.Add(c.name)
 		}
 	}
 	if !removal && tries.Slow && departing(s).remove != nil {
-		k.wake(s.key)
+		m.wake(s.key)
 	}
-	k.enqueueStatuses(s)
-	k.later(s.key, tries.Next.Sub(now))
+	m.enqueueStatuses(s)
+	m.later(s.key, tries.Next.Sub(now))
 }
 
 // heard notes that a server has taken something. If it was unhealthy, what failed has another chance: the question for
-// its health may be what it does not answer. k.mu is held.
-func (k *Controller) heard(class string) {
-	c, now := k.classes[class], k.Clock.Now()
-	if c == nil || c.checked == nil || c.checked.status == v1alpha1.Healthy || now.Sub(c.woken) < k.Retry.MaxDelay {
+// its health may be what it does not answer.
+func (m *model) heard(class string) {
+	c, now := m.classes[class], m.k.Clock.Now()
+	if c == nil || c.checked == nil || c.checked.status == v1alpha1.Healthy || now.Sub(c.woken) < m.k.Retry.MaxDelay {
 		return
 	}
 	c.woken = now
-	k.healths.Add(class)
-	k.retryFailed(class)
+	m.k.healths.Add(class)
+	m.retryFailed(class)
 }
 
-// enqueueStatuses has the statuses of a slot's records written. k.mu is held.
-func (k *Controller) enqueueStatuses(s *slot) {
+// enqueueStatuses has the statuses of a slot's records written.
+func (m *model) enqueueStatuses(s *slot) {
 	for _, r := range s.claims {
-		k.recordWriter.Enqueue(r.id)
+		m.k.recordWriter.Enqueue(r.id)
 	}
 	for _, r := range s.holders {
-		k.recordWriter.Enqueue(r.id)
+		m.k.recordWriter.Enqueue(r.id)
 	}
 }
 
-// retryFailed gives the slots of a class that have failed another try now. k.mu is held.
-func (k *Controller) retryFailed(class string) {
-	if c := k.classes[class]; c != nil {
-		k.open(c)
+// retryFailed gives the slots of a class that have failed another try now.
+func (m *model) retryFailed(class string) {
+	if c := m.classes[class]; c != nil {
+		m.open(c)
 	}
-	for key, s := range k.slots {
+	for key, s := range m.slots {
 		if key.class == class && s.failure() != nil {
 			s.course.upserts.Schedule, s.course.removals.Schedule = servers.Schedule{}, servers.Schedule{}
-			k.wake(key)
+			m.wake(key)
 		}
 	}
 }
 
-func (k *Controller) wakeClass(class string) {
-	for key := range k.slots {
+func (m *model) wakeClass(class string) {
+	for key := range m.slots {
 		if key.class == class {
-			k.wake(key)
+			m.wake(key)
 		}
 	}
 }

@@ -57,18 +57,19 @@ func TestNothingIsSentAfterTheTerm(t *testing.T) {
 			class := &class{name: "dns", object: object, server: servers.New(k.calls, "dns"),
 				batch: strings.HasPrefix(c.sentence, "several")}
 			class.server.Use(object, "1")
-			k.classes["dns"] = class
 			waiting := workqueue.NewTypedDelayingQueue[slotKey]()
 			defer waiting.ShutDown()
-			k.queues["dns"] = &classQueue{class: "dns", queue: waiting}
+			m, unlock := k.model.Lock()
+			m.classes["dns"], m.queues["dns"] = class, &classQueue{class: "dns", queue: waiting}
 			var jobs []job
 			for _, do := range c.steps {
-				s := k.slot(slotOf(www))
+				s := m.slot(slotOf(www))
 				if do.upsert != nil {
 					do.upsert.owner = load(&v1alpha1.DNSRecord{})
 				}
 				jobs = append(jobs, job{s, do})
 			}
+			unlock()
 			if !class.batch {
 				for _, j := range jobs {
 					k.deliver(k.ctx, class, []job{j})
@@ -105,7 +106,12 @@ func TestBatchesThatFailAsAWholeAreMadeSmaller(t *testing.T) {
 	} {
 		t.Run(c.sentence, func(t *testing.T) {
 			is := &class{batch: true}
-			k := &Controller{classes: map[string]*class{"dns": is}}
+			k := New(Config{Clock: clocktesting.NewFakeClock(time.Unix(0, 0)), Log: slog.New(slog.DiscardHandler),
+				Metrics: controller.NewMetrics(), Numbers: NewNumbers()})
+			k.shutDown()
+			m, unlock := k.model.Lock()
+			m.classes["dns"] = is
+			unlock()
 			for _, err := range c.errs {
 				k.shrink(is, k.most("dns"), err)
 			}
@@ -125,10 +131,13 @@ func TestARecordThatHasMovedOnWhileItWasSent(t *testing.T) {
 	k.shutDown()
 	r := load(&v1alpha1.DNSRecord{Status: v1alpha1.DNSRecordStatus{State: v1alpha1.StateUpdated,
 		Former: []v1alpha1.Applied{first}}})
-	k.records[r.id] = r
-	k.reindex(r)
+	m, unlock := k.model.Lock()
+	m.records[r.id] = r
+	m.reindex(r)
+	s := m.slot(slotOf(first))
+	unlock()
 	sent := &want{owner: r, place: first, hash: "first", all: []*record{r}}
-	k.upserted(k.slot(slotOf(first)), sent, nil)
+	k.upserted(s, sent, nil)
 	if len(r.evidence()) != 1 || !samePlace(r.former[0], first) {
 		t.Errorf("the server may have of it %v", r.evidence())
 	}

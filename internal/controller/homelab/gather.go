@@ -51,18 +51,18 @@ func hasFinalizer(o client.Object) bool {
 }
 
 func (k *Controller) putRecord(o *v1alpha1.DNSRecord) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	m, unlock := k.model.Lock()
+	defer unlock()
 	id := dialect.RecordID(o.Namespace, o.Name)
-	r := k.records[id]
+	r := m.records[id]
 	if r != nil && r.object.UID != o.UID {
-		k.remove(r)
+		m.remove(r)
 		r = nil
 	}
 	var before *v1alpha1.DNSRecord
 	if r == nil {
 		r = load(o)
-		k.records[id] = r
+		m.records[id] = r
 	} else {
 		before, r.object = r.object, o
 		switch has, known := objects.Version(o), objects.Version(r.base); {
@@ -70,7 +70,7 @@ func (k *Controller) putRecord(o *v1alpha1.DNSRecord) {
 			was := r.written()
 			r.status = &o.Status
 			r.know(o)
-			k.follow(r, was)
+			m.follow(r, was)
 		case has == known: // the answer to our last write need not be kept beside it; what it means is known
 			r.base = o
 			if equality.Semantic.DeepEqual(*r.status, o.Status) {
@@ -85,18 +85,18 @@ func (k *Controller) putRecord(o *v1alpha1.DNSRecord) {
 	case before != nil && before.Generation == o.Generation &&
 		before.DeletionTimestamp.IsZero() == o.DeletionTimestamp.IsZero():
 		if before.Annotations[v1alpha1.DeletionPolicyAnnotation] != o.Annotations[v1alpha1.DeletionPolicyAnnotation] {
-			k.reindex(r)
+			m.reindex(r)
 		}
 	case r.deleting():
 		k.Core.DeleteClaim(id)
-		k.reindex(r)
+		m.reindex(r)
 	default:
 		claim, wanted := dialect.ConvertRecord(o)
 		r.wanted, r.key = wanted, slotKey{}
 		if wanted.Code == "" {
 			r.key = keyOf(o.Spec.DNSClassRef.Name, wanted.Record.ID())
 		}
-		k.reindex(r)
+		m.reindex(r)
 		k.Core.PutClaim(claim, r.current())
 	}
 	k.recordWriter.Enqueue(id)
@@ -116,28 +116,28 @@ func load(o *v1alpha1.DNSRecord) *record {
 }
 
 func (k *Controller) dropRecord(o *v1alpha1.DNSRecord) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if r := k.records[dialect.RecordID(o.Namespace, o.Name)]; r != nil && r.object.UID == o.UID {
-		k.remove(r)
+	m, unlock := k.model.Lock()
+	defer unlock()
+	if r := m.records[dialect.RecordID(o.Namespace, o.Name)]; r != nil && r.object.UID == o.UID {
+		m.remove(r)
 		if !r.deleting() { // else its claim is gone: nothing changes, and a burst of it would hold up what is let go
 			k.Core.DeleteClaim(r.id)
 		}
 	}
 }
 
-// remove forgets an object that is gone. k.mu is held.
-func (k *Controller) remove(r *record) {
-	delete(k.records, r.id)
-	k.reindex(r)
-	k.Metrics.Judged(r.id.Kind, string(r.verdict.Reason), "")
-	k.Numbers.moved(r.state, "")
+// remove forgets an object that is gone.
+func (m *model) remove(r *record) {
+	delete(m.records, r.id)
+	m.reindex(r)
+	m.k.Metrics.Judged(r.id.Kind, string(r.verdict.Reason), "")
+	m.k.Numbers.moved(r.state, "")
 }
 
 func (k *Controller) putClass(o *v1alpha1.DNSClass) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	c := k.classes[o.Name]
+	m, unlock := k.model.Lock()
+	defer unlock()
+	c := m.classes[o.Name]
 	if c != nil && c.object.UID == o.UID && c.object.Generation == o.Generation {
 		c.object = o
 		k.classWriter.Enqueue(dialect.ClassID(o.Name))
@@ -145,20 +145,20 @@ func (k *Controller) putClass(o *v1alpha1.DNSClass) {
 	}
 	if c == nil || c.object.UID != o.UID {
 		c = &class{name: o.Name, since: k.Clock.Now(), server: servers.New(k.calls, o.Name)}
-		k.classes[o.Name] = c
+		m.classes[o.Name] = c
 	}
 	c.object = o
-	k.revise(c)
+	m.revise(c)
 	k.Core.PutZone(dialect.ConvertClass(o), core.VersionOf(o))
 	k.classWriter.Enqueue(dialect.ClassID(o.Name))
 	k.audits.AddAfter(o.Name, k.firstAudit())
 }
 
-// revise notes that a class, or a Secret that it names, is another one. k.mu is held.
-func (k *Controller) revise(c *class) {
+// revise notes that a class, or a Secret that it names, is another one.
+func (m *model) revise(c *class) {
 	revision := fmt.Sprint(c.object.UID, " ", c.object.Generation)
 	for _, ref := range servers.SecretsOf(c.object) {
-		revision += " " + k.secrets[ref.String()]
+		revision += " " + m.secrets[ref.String()]
 	}
 	if c.revision == revision {
 		return
@@ -168,19 +168,19 @@ func (k *Controller) revise(c *class) {
 	c.poorly = 0
 	c.revision, c.noGet, c.shown, c.checked = revision, false, false, nil
 	if first {
-		k.healths.AddAfter(c.name, k.startAfter())
+		m.k.healths.AddAfter(c.name, m.k.startAfter())
 	} else {
-		k.healths.Add(c.name)
+		m.k.healths.Add(c.name)
 	}
-	k.retryFailed(c.name)
+	m.retryFailed(c.name)
 }
 
 func (k *Controller) dropClass(o *v1alpha1.DNSClass) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if c := k.classes[o.Name]; c != nil && c.object.UID == o.UID {
-		delete(k.classes, o.Name)
-		if l := k.queues[o.Name]; l != nil {
+	m, unlock := k.model.Lock()
+	defer unlock()
+	if c := m.classes[o.Name]; c != nil && c.object.UID == o.UID {
+		delete(m.classes, o.Name)
+		if l := m.queues[o.Name]; l != nil {
 			l.queue.ShutDown() // what waits in it is looked at, and what is under way is finished
 		}
 		k.Core.DeleteZone(dialect.ClassID(o.Name))
@@ -196,18 +196,18 @@ func (k *Controller) dropSecret(o *metav1.PartialObjectMetadata) {
 }
 
 func (k *Controller) sawSecret(name, version string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.secrets[name] == version {
+	m, unlock := k.model.Lock()
+	defer unlock()
+	if m.secrets[name] == version {
 		return
 	}
-	if k.secrets[name] = version; version == "" {
-		delete(k.secrets, name)
+	if m.secrets[name] = version; version == "" {
+		delete(m.secrets, name)
 	}
-	for _, c := range k.classes {
+	for _, c := range m.classes {
 		for _, ref := range servers.SecretsOf(c.object) {
 			if ref.String() == name {
-				k.revise(c)
+				m.revise(c)
 			}
 		}
 	}

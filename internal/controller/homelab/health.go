@@ -37,14 +37,14 @@ func (k *Controller) startAfter() time.Duration {
 // check asks a server how it is. Nothing depends on the answer but what failed: that is tried again when a server is
 // well again.
 func (k *Controller) check(name string) {
-	k.mu.Lock()
-	c := k.classes[name]
+	m, unlock := k.model.Lock()
+	c := m.classes[name]
 	if c == nil {
-		k.mu.Unlock()
+		unlock()
 		return
 	}
 	revision := c.revision
-	k.mu.Unlock()
+	unlock()
 	ctx, cancel := context.WithCancel(k.ctx)
 	defer cancel()
 	var health dnshook.Health
@@ -60,10 +60,10 @@ func (k *Controller) check(name string) {
 		k.healths.AddAfter(name, lookAgain)
 		return
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	m, unlock = k.model.Lock()
+	defer unlock()
 	k.healths.AddAfter(name, k.HealthInterval)
-	if k.classes[name] != c || c.revision != revision {
+	if m.classes[name] != c || c.revision != revision {
 		return // somebody looks again
 	}
 	was := c.checked
@@ -77,7 +77,7 @@ func (k *Controller) check(name string) {
 		c.poorly++
 	}
 	if c.checked.status == v1alpha1.Healthy && was != nil && was.status != v1alpha1.Healthy {
-		k.retryFailed(name)
+		m.retryFailed(name)
 	}
 	k.classWriter.Enqueue(dialect.ClassID(name))
 }

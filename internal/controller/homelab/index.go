@@ -7,27 +7,27 @@ import (
 	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
 )
 
-// slot returns a slot, which it makes if need be. k.mu is held.
-func (k *Controller) slot(key slotKey) *slot {
-	s := k.slots[key]
+// slot returns a slot, which it makes if need be.
+func (m *model) slot(key slotKey) *slot {
+	s := m.slots[key]
 	if s == nil {
 		s = &slot{key: key}
-		k.slots[key] = s
+		m.slots[key] = s
 	}
 	return s
 }
 
-// index notes which slots and classes a record concerns now. k.mu is held.
-func (k *Controller) index(r *record) {
+// index notes which slots and classes a record concerns now.
+func (m *model) index(r *record) {
 	before := r.slots
 	for _, key := range before {
-		if s := k.slots[key]; s != nil {
+		if s := m.slots[key]; s != nil {
 			s.claims.drop(r)
 			s.holders.drop(r)
 		}
-		k.users.drop(key.class, r)
-		if k.needs.drop(key.class, r) {
-			k.classWriter.Enqueue(dialect.ClassID(key.class))
+		m.users.drop(key.class, r)
+		if m.needs.drop(key.class, r) {
+			m.k.classWriter.Enqueue(dialect.ClassID(key.class))
 		}
 	}
 	var now []slotKey
@@ -35,50 +35,48 @@ func (k *Controller) index(r *record) {
 		if !slices.Contains(now, key) {
 			now = append(now, key)
 		}
-		k.users.put(key.class, r)
-		return k.slot(key)
+		m.users.put(key.class, r)
+		return m.slot(key)
 	}
-	if k.records[r.id] == r {
+	if m.records[r.id] == r {
 		if r.key != (slotKey{}) {
 			add(r.key).claims.put(r)
 			if r.hopes() {
-				k.need(r.key.class, r)
+				m.need(r.key.class, r)
 			}
 		}
 		for _, a := range r.evidence() {
 			add(slotOf(a)).holders.put(r)
-			k.need(a.Class, r)
+			m.need(a.Class, r)
 		}
 		for _, a := range r.written() {
 			if key := slotOf(a); !slices.Contains(now, key) {
 				now = append(now, key)
 			}
-			k.need(a.Class, r)
+			m.need(a.Class, r)
 		}
 	}
 	for _, key := range before {
-		if s := k.slots[key]; s != nil && len(s.claims)+len(s.holders)+len(s.again) == 0 {
-			delete(k.slots, key)
+		if s := m.slots[key]; s != nil && len(s.claims)+len(s.holders)+len(s.again) == 0 {
+			delete(m.slots, key)
 		}
 	}
 	r.slots = now
 }
 
-// reindex follows a change of what a record asks for or has applied, and looks at all slots that this concerns. k.mu is
-// held.
-func (k *Controller) reindex(r *record) {
+// reindex follows a change of what a record asks for or has applied, and looks at all slots that this concerns.
+func (m *model) reindex(r *record) {
 	before := r.slots
-	k.index(r)
+	m.index(r)
 	for _, key := range slices.Concat(before, r.slots) {
-		k.wake(key)
+		m.wake(key)
 	}
 }
 
 // follow has the classes stay that a record needs after a change of what is stored of it; was is what that said before.
-// k.mu is held.
-func (k *Controller) follow(r *record, was []v1alpha1.Applied) {
+func (m *model) follow(r *record, was []v1alpha1.Applied) {
 	if !slices.EqualFunc(was, r.written(), func(a, b v1alpha1.Applied) bool { return slotOf(a) == slotOf(b) }) {
-		k.reindex(r)
+		m.reindex(r)
 	}
 }
 
@@ -106,9 +104,9 @@ func (m members) drop(class string, r *record) bool {
 	return true
 }
 
-// need notes that a class has to stay for a record. k.mu is held.
-func (k *Controller) need(class string, r *record) {
-	if k.needs.put(class, r) {
-		k.classWriter.Enqueue(dialect.ClassID(class))
+// need notes that a class has to stay for a record.
+func (m *model) need(class string, r *record) {
+	if m.needs.put(class, r) {
+		m.k.classWriter.Enqueue(dialect.ClassID(class))
 	}
 }

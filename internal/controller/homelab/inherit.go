@@ -18,8 +18,8 @@ const reasonFormerNotAllowed = "FormerNotAllowed"
 
 // inherit says what a server may have of an object of the existing system, which wrote nothing of that down: it sent
 // what the spec said when it looked, first of all put the finalizer there, and then wrote a status, if it came to it.
-// What was changed after that is not known any more; a name that the status does not have was never sent. k.mu is held.
-func (k *Controller) inherit(r *record, rules map[string][]zone.Rule) *v1alpha1.Applied {
+// What was changed after that is not known any more; a name that the status does not have was never sent.
+func (m *model) inherit(r *record, rules map[string][]zone.Rule) *v1alpha1.Applied {
 	if r.key == (slotKey{}) {
 		return nil
 	}
@@ -35,7 +35,7 @@ func (k *Controller) inherit(r *record, rules map[string][]zone.Rule) *v1alpha1.
 		place.Confirmed = true
 		return &place
 	case served:
-		k.warnChanged(r)
+		m.warnChanged(r)
 		if !strings.EqualFold(strings.TrimSuffix(s.FQDN, "."), fqdnOf(r.key)) {
 			return nil
 		}
@@ -43,7 +43,7 @@ func (k *Controller) inherit(r *record, rules map[string][]zone.Rule) *v1alpha1.
 		return nil
 	}
 	if !allowed(rules[class], r.id.Namespace, place) {
-		k.warnNotAllowed(r, place)
+		m.warnNotAllowed(r, place)
 		return nil
 	}
 	return &place
@@ -58,27 +58,27 @@ func (r *record) changedSince(generation int64) bool {
 	return now > generation
 }
 
-// warnChanged says what nobody can clean up but a person. k.mu is held.
-func (k *Controller) warnChanged(r *record) {
+// warnChanged says what nobody can clean up but a person.
+func (m *model) warnChanged(r *record) {
 	text := r.id.String() + " was changed after the operator before this one had looked at it last, when it was " +
 		r.object.Status.FQDN +
 		"; if its type, name or DNSClass was another one then, that is still at the server: remove it there."
-	k.Events.Eventf(r.object, nil, "Warning", reasonFormerUnknown, "TakeOver", "%s", controller.Note(text))
-	k.Log.Warn("an object of the existing system was changed while nobody looked", "object", r.id.String(), "fqdn",
+	m.k.Events.Eventf(r.object, nil, "Warning", reasonFormerUnknown, "TakeOver", "%s", controller.Note(text))
+	m.k.Log.Warn("an object of the existing system was changed while nobody looked", "object", r.id.String(), "fqdn",
 		r.object.Status.FQDN)
 }
 
 // warnNotAllowed says what stays at a server although it may be of an object: who may write the object can have it say
-// so of any name, and only what the DNSClass allows is taken away for that. k.mu is held.
-func (k *Controller) warnNotAllowed(r *record, place v1alpha1.Applied) {
-	if k.classes[place.Class] == nil {
+// so of any name, and only what the DNSClass allows is taken away for that.
+func (m *model) warnNotAllowed(r *record, place v1alpha1.Applied) {
+	if m.classes[place.Class] == nil {
 		return
 	}
 	name := strings.TrimSuffix(idOf(place).FQDN(), ".") + " " + place.Type
 	text := "The server of DNSClass " + place.Class + " may have " + name + " of " + r.id.String() +
 		", and spec.allowed does not let the namespace have that. It is left there: " +
 		"if it is of no use, remove it there; if spec.allowed was narrowed by mistake, allow it again."
-	k.Events.Eventf(r.object, nil, "Warning", reasonFormerNotAllowed, "TakeOver", "%s", controller.Note(text))
-	k.Log.Warn("a record that may be at a server is left there: its DNSClass does not allow it", "object", r.id.String(),
+	m.k.Events.Eventf(r.object, nil, "Warning", reasonFormerNotAllowed, "TakeOver", "%s", controller.Note(text))
+	m.k.Log.Warn("a record that may be at a server is left there: its DNSClass does not allow it", "object", r.id.String(),
 		"dnsClass", place.Class, "record", name)
 }

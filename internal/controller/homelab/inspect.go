@@ -23,14 +23,14 @@ func (k *Controller) Inspect(id zone.ID) (delivery.Inspected, error) {
 	default:
 		return delivery.Inspected{}, delivery.ErrNotLeading
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	r := k.records[id]
+	m, unlock := k.model.Lock()
+	defer unlock()
+	r := m.records[id]
 	if r == nil || !r.decided() {
 		return delivery.Inspected{}, delivery.ErrUnknown
 	}
 	var out delivery.Inspected
-	s, c := k.slots[r.key], k.classes[r.key.class]
+	s, c := m.slots[r.key], m.classes[r.key.class]
 	if s == nil || c == nil || !r.verdict.Accepted && r.applied == nil {
 		return out, nil
 	}
@@ -47,7 +47,7 @@ func (k *Controller) Inspect(id zone.ID) (delivery.Inspected, error) {
 			break
 		}
 	}
-	if w, known := k.want(s); known && w != nil && s.confirmed == w.hash {
+	if w, known := m.want(s); known && w != nil && s.confirmed == w.hash {
 		one.Data, one.Shown = w.record.Values, true
 	}
 	out.Servers = []delivery.ServerStanding{one}

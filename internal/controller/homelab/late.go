@@ -22,26 +22,25 @@ func (k *Controller) firstAudit() time.Duration {
 	return after
 }
 
-// clearAgain removes a second time what nobody wants or has in a slot. k.mu is held.
-func (k *Controller) clearAgain(s *slot) step {
+// clearAgain removes a second time what nobody wants or has in a slot.
+func (m *model) clearAgain(s *slot) step {
 	if len(s.again) == 0 {
 		return step{}
 	}
-	if late := k.stillLate(); late > 0 {
+	if late := m.k.stillLate(); late > 0 {
 		return step{after: late}
 	}
 	return step{remove: s.again}
 }
 
-// removedAgain follows a removal: it is made once more where who led before may have sent what was removed. k.mu is
-// held.
-func (k *Controller) removedAgain(s *slot, do step) {
+// removedAgain follows a removal: it is made once more where who led before may have sent what was removed.
+func (m *model) removedAgain(s *slot, do step) {
 	switch {
-	case k.stillLate() > 0:
+	case m.k.stillLate() > 0:
 		s.again = append(s.again, do.remove...)
 	case len(do.free) == 0:
 		if s.again = nil; len(s.claims)+len(s.holders) == 0 {
-			delete(k.slots, s.key)
+			delete(m.slots, s.key)
 		}
 	}
 }

@@ -64,10 +64,10 @@ func (r *record) fresh() bool {
 
 // putMark marks a record.
 func (k *Controller) putMark(ctx context.Context, r *record, place v1alpha1.Applied) error {
-	k.mu.Lock()
+	m, unlock := k.model.Lock()
 	base := r.base
 	r.mark = nil // until the answer is there, nobody knows what it says
-	k.mu.Unlock()
+	unlock()
 	list := slices.DeleteFunc(slices.Clone(base.GetFinalizers()), func(f string) bool { return f == v1alpha1.Finalizer })
 	meta := map[string]any{
 		"finalizers":  append(list, v1alpha1.Finalizer),
@@ -77,30 +77,30 @@ func (k *Controller) putMark(ctx context.Context, r *record, place v1alpha1.Appl
 	if err != nil {
 		return err
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.wrote(r, got, r.status)
+	m, unlock = k.model.Lock()
+	defer unlock()
+	m.wrote(r, got, r.status)
 	return nil
 }
 
-// hold notes, right before it is sent, that a server may have something from now on. k.mu is held.
-func (k *Controller) hold(w *want) {
+// hold notes, right before it is sent, that a server may have something from now on.
+func (m *model) hold(w *want) {
 	if r := w.owner; r.applied == nil || !samePlace(*r.applied, w.place) {
 		place := w.place
 		r.applied, r.done = &place, ""
-		k.reindex(r)
+		m.reindex(r)
 	}
 }
 
 // assumeApplied takes marks for evidence: the leader before may have sent these records and not have written their
 // statuses. A mark is no proof: what the object could not send now is not assumed, and an event says so. Nothing was
-// ever sent for a class that does not exist, and nobody else has sent objects that come later. k.mu is held.
-func (k *Controller) assumeApplied() {
+// ever sent for a class that does not exist, and nobody else has sent objects that come later.
+func (m *model) assumeApplied() {
 	rules := map[string][]zone.Rule{}
-	for name, c := range k.classes {
+	for name, c := range m.classes {
 		rules[name] = dialect.ConvertClass(c.object).Rules
 	}
-	for _, r := range k.records {
+	for _, r := range m.records {
 		switch {
 		case !r.finalized || r.applied != nil || len(r.former) > 0:
 			continue
@@ -108,13 +108,13 @@ func (k *Controller) assumeApplied() {
 			if allowed(rules[r.mark.Class], r.id.Namespace, *r.mark) {
 				r.applied = r.mark
 			} else {
-				k.warnNotAllowed(r, *r.mark)
+				m.warnNotAllowed(r, *r.mark)
 			}
 		default:
-			r.applied = k.inherit(r, rules)
+			r.applied = m.inherit(r, rules)
 		}
 		if r.applied != nil {
-			k.reindex(r)
+			m.reindex(r)
 		}
 	}
 }

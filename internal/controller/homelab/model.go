@@ -75,18 +75,18 @@ type writing struct {
 
 // writes waits for the turn to write an object, and takes it; what it returns ends it. k.mu is not held.
 func (k *Controller) writes(r *record) (done func()) {
-	k.mu.Lock()
+	_, unlock := k.model.Lock()
 	if r.writing == nil {
 		r.writing = &writing{}
 	}
 	w := r.writing
 	w.by++
-	k.mu.Unlock()
+	unlock()
 	w.Lock()
 	return func() {
 		w.Unlock()
-		k.mu.Lock()
-		defer k.mu.Unlock()
+		_, unlock := k.model.Lock()
+		defer unlock()
 		if w.by--; w.by == 0 {
 			r.writing = nil
 		}
@@ -236,7 +236,7 @@ type want struct {
 }
 
 // want returns what a slot is to hold, nil for nothing; false: that is not known now.
-func (k *Controller) want(s *slot) (*want, bool) {
+func (m *model) want(s *slot) (*want, bool) {
 	var accepted []*record
 	for _, r := range s.claims {
 		switch {
@@ -247,7 +247,7 @@ func (k *Controller) want(s *slot) (*want, bool) {
 			accepted = append(accepted, r)
 		}
 	}
-	c := k.classes[s.key.class]
+	c := m.classes[s.key.class]
 	if len(accepted) == 0 {
 		return nil, true
 	}

@@ -24,7 +24,7 @@ func TestTheAnswerToAWriteTellsThatSomebodyHasRemovedTheFinalizer(t *testing.T) 
 		t.Fatal("an object with our finalizer has none")
 	}
 	// a status; the finalizer went with 8, which the cache brings when 9 is known already
-	new(Controller).wrote(r, at("9"), r.status)
+	new(model).wrote(r, at("9"), r.status)
 	if r.finalized {
 		t.Error("the finalizer is thought to be there")
 	}
@@ -78,8 +78,8 @@ func TestARecordThatCannotBeSentIsNotValid(t *testing.T) {
 	claim, wanted := dialect.ConvertRecord(o)
 	r := load(o)
 	r.wanted, r.verdict = wanted, zone.Verdict{Reason: claim.Invalid.Reason, Message: claim.Invalid.Message}
-	k := &Controller{Config: Config{Clock: clocktesting.NewFakeClock(time.Unix(1e9, 0))}}
-	said := k.statusOf(r, k.report(r))
+	m := &model{k: &Controller{Config: Config{Clock: clocktesting.NewFakeClock(time.Unix(1e9, 0))}}}
+	said := m.statusOf(r, m.report(r))
 	if c := said.Conditions[0]; c.Reason != "ValidationFailed" || said.Error.Code != "INVALID_VALUE" ||
 		said.State != v1alpha1.StateError {
 		t.Errorf("it says %+v", said)

@@ -31,48 +31,48 @@ func (p *pause) lets(key slotKey, now time.Time) bool {
 // end is no slot: it stands in the queue of a class for the end of its pause.
 func (p *pause) end(class string) slotKey { return slotKey{class: class} }
 
-// pause has a class wait, but never longer than a server waits that is asked for its health. k.mu is held.
-func (k *Controller) pause(c *class, after time.Duration) {
-	after = min(after, k.Retry.Slow)
-	if until := k.Clock.Now().Add(after); until.After(c.pause.until) {
+// pause has a class wait, but never longer than a server waits that is asked for its health.
+func (m *model) pause(c *class, after time.Duration) {
+	after = min(after, m.k.Retry.Slow)
+	if until := m.k.Clock.Now().Add(after); until.After(c.pause.until) {
 		c.pause.until = until
-		k.later(c.pause.end(c.name), after)
+		m.later(c.pause.end(c.name), after)
 	}
 }
 
-// resume has one of the slots go that wait, if the pause is over. k.mu is held.
-func (k *Controller) resume(c *class) {
+// resume has one of the slots go that wait, if the pause is over.
+func (m *model) resume(c *class) {
 	if c.pause.until.IsZero() || c.pause.first != (slotKey{}) {
 		return
 	}
-	if left := c.pause.until.Sub(k.Clock.Now()); left > 0 {
-		k.later(c.pause.end(c.name), left)
+	if left := c.pause.until.Sub(m.k.Clock.Now()); left > 0 {
+		m.later(c.pause.end(c.name), left)
 		return
 	}
 	for key := range c.pause.slots {
 		delete(c.pause.slots, key)
-		k.wake(key)
+		m.wake(key)
 		return
 	}
 	c.pause = pause{} // nobody waits
 }
 
-// returned notes that what was to be sent for a slot was sent. k.mu is held.
-func (k *Controller) returned(c *class, key slotKey) {
+// returned notes that what was to be sent for a slot was sent.
+func (m *model) returned(c *class, key slotKey) {
 	if c.pause.first != key || key == (slotKey{}) {
 		return
 	}
-	if c.pause.first = (slotKey{}); k.Clock.Now().Before(c.pause.until) {
+	if c.pause.first = (slotKey{}); m.k.Clock.Now().Before(c.pause.until) {
 		return // it was put off again
 	}
-	k.open(c)
+	m.open(c)
 }
 
-// open ends the pause of a class. k.mu is held.
-func (k *Controller) open(c *class) {
+// open ends the pause of a class.
+func (m *model) open(c *class) {
 	waiting := c.pause.slots
 	c.pause = pause{}
 	for key := range waiting {
-		k.wake(key)
+		m.wake(key)
 	}
 }

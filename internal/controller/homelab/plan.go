@@ -27,24 +27,24 @@ type evidence struct {
 	place  v1alpha1.Applied
 }
 
-// next decides about a slot. k.mu is held.
-func (k *Controller) next(s *slot) step {
+// next decides about a slot.
+func (m *model) next(s *slot) step {
 	s.behind = nil
 	if do := orphaned(s); len(do.free) > 0 {
 		return do
 	}
-	w, known := k.want(s)
-	if !known || k.classes[s.key.class] == nil {
+	w, known := m.want(s)
+	if !known || m.classes[s.key.class] == nil {
 		return step{}
 	}
 	var do step
 	switch {
 	case w != nil:
-		do = k.keep(s, w)
+		do = m.keep(s, w)
 	case len(s.holders) == 0:
-		do = k.clearAgain(s)
+		do = m.clearAgain(s)
 	default:
-		do = k.clear(s)
+		do = m.clear(s)
 	}
 	if do.upsert == nil && do.remove == nil {
 		if w != nil && s.confirmed == w.hash || len(s.holders) == 0 {
@@ -55,7 +55,7 @@ func (k *Controller) next(s *slot) step {
 		}
 		return do
 	}
-	if wait := k.wait(s, w, do); wait > 0 {
+	if wait := m.wait(s, w, do); wait > 0 {
 		return step{after: wait}
 	}
 	if r := misled(s, do); r != nil {
@@ -64,15 +64,14 @@ func (k *Controller) next(s *slot) step {
 	return do
 }
 
-// wait is how long there is nothing to send yet, for what a slot is to hold and for the step that is next. k.mu is
-// held.
-func (k *Controller) wait(s *slot, w *want, do step) time.Duration {
-	now, c := k.Clock.Now(), s.ownCourse()
+// wait is how long there is nothing to send yet, for what a slot is to hold and for the step that is next.
+func (m *model) wait(s *slot, w *want, do step) time.Duration {
+	now, c := m.k.Clock.Now(), s.ownCourse()
 	if do.upsert != nil {
-		c.upserts.ResetFor(do.upsert.hash + k.classes[s.key.class].revision)
+		c.upserts.ResetFor(do.upsert.hash + m.classes[s.key.class].revision)
 		return c.upserts.Next.Sub(now)
 	}
-	c.removals.ResetFor(k.classes[s.key.class].revision)
+	c.removals.ResetFor(m.classes[s.key.class].revision)
 	wait := c.removals.Next.Sub(now)
 	if w != nil && s.confirmed != w.hash {
 		return min(wait, c.upserts.Next.Sub(now)) // the upsert has its turn, too
@@ -91,10 +90,10 @@ func orphaned(s *slot) (do step) {
 }
 
 // keep brings the server to what a slot is to hold.
-func (k *Controller) keep(s *slot, w *want) step {
-	if other := k.inTheWay(s); other != nil {
+func (m *model) keep(s *slot, w *want) step {
+	if other := m.inTheWay(s); other != nil {
 		s.behind = other
-		k.wake(*other)
+		m.wake(*other)
 		return step{}
 	}
 	r := w.owner
@@ -104,13 +103,13 @@ func (k *Controller) keep(s *slot, w *want) step {
 	if !s.loaded {
 		s.loaded, s.confirmed = true, remembered(s, w)
 		if s.confirmed == w.hash {
-			k.wakeLeft(s)
+			m.wakeLeft(s)
 		}
 	}
 	if s.confirmed != w.hash {
 		upserts := &s.ownCourse().upserts
-		upserts.ResetFor(w.hash + k.classes[s.key.class].revision)
-		if gone := departing(s); gone.remove != nil && upserts.Slow && k.Clock.Now().Before(upserts.Next) {
+		upserts.ResetFor(w.hash + m.classes[s.key.class].revision)
+		if gone := departing(s); gone.remove != nil && upserts.Slow && m.k.Clock.Now().Before(upserts.Next) {
 			return gone // who goes does not wait for what a successor cannot have
 		}
 		return step{upsert: w}
@@ -158,12 +157,12 @@ func (do *step) takeOff(h evidence) {
 }
 
 // clear brings the server to hold nothing in a slot, as far as it is certain that nobody wants it.
-func (k *Controller) clear(s *slot) step {
+func (m *model) clear(s *slot) step {
 	var do step
 	for _, h := range evidenceOf(s) {
 		switch {
-		case k.stays(h) && !k.awaited(s.key):
-		case k.succeeded(h):
+		case m.stays(h) && !m.awaited(s.key):
+		case m.succeeded(h):
 			return step{free: []evidence{h}}
 		default:
 			do.takeOff(h)
@@ -174,7 +173,7 @@ func (k *Controller) clear(s *slot) step {
 
 // stays reports whether something is not to be removed yet: what its object wants is not known, or it wants something
 // else that the server does not have yet.
-func (k *Controller) stays(h evidence) bool {
+func (m *model) stays(h evidence) bool {
 	r := h.record
 	switch {
 	case r.unknown():
@@ -188,19 +187,19 @@ func (k *Controller) stays(h evidence) bool {
 	if old.class == now.class && old.fqdn == now.fqdn && (old.kind == "CNAME" || now.kind == "CNAME") {
 		return false // the two cannot stand together: the old one goes first
 	}
-	s := k.slots[now]
+	s := m.slots[now]
 	if s == nil {
 		return true
 	}
-	w, known := k.want(s)
+	w, known := m.want(s)
 	return !known || w == nil || s.confirmed != w.hash
 }
 
 // awaited reports whether somebody has been given a record that cannot stand beside this one, and has to wait for it.
-func (k *Controller) awaited(key slotKey) bool {
+func (m *model) awaited(key slotKey) bool {
 	for _, other := range excluded(key) {
-		if s := k.slots[other]; s != nil {
-			if w, known := k.want(s); known && w != nil {
+		if s := m.slots[other]; s != nil {
+			if w, known := m.want(s); known && w != nil {
 				return true
 			}
 		}
@@ -210,20 +209,20 @@ func (k *Controller) awaited(key slotKey) bool {
 
 // succeeded reports whether the record at the place is, under another class of the same server, the one that is wanted
 // now.
-func (k *Controller) succeeded(h evidence) bool {
+func (m *model) succeeded(h evidence) bool {
 	r := h.record
 	if r.deleting() || !r.verdict.Accepted {
 		return false
 	}
-	w, known := k.want(k.slot(r.key))
+	w, known := m.want(m.slot(r.key))
 	return known && w != nil && w.place.Class != h.place.Class && servers.SameServer(w.place.Server, h.place.Server) &&
 		idOf(w.place) == idOf(h.place)
 }
 
 // inTheWay returns a slot that has to be empty before this one is filled.
-func (k *Controller) inTheWay(s *slot) *slotKey {
+func (m *model) inTheWay(s *slot) *slotKey {
 	for _, key := range excluded(s.key) {
-		if other := k.slots[key]; other != nil && len(other.holders) > 0 {
+		if other := m.slots[key]; other != nil && len(other.holders) > 0 {
 			return &key
 		}
 	}

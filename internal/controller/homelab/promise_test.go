@@ -95,13 +95,13 @@ func TestAnErrorThatNobodyHeardBeingStored(t *testing.T) {
 			DNSClassRef: v1alpha1.DNSClassRef{Name: "dns"},
 		},
 	})
-	k.mu.Lock()
-	k.classes["dns"] = &class{name: "dns",
+	m, unlock := k.model.Lock()
+	m.classes["dns"] = &class{name: "dns",
 		object: &v1alpha1.DNSClass{Spec: v1alpha1.DNSClassSpec{Server: "http://dns:7100"}}}
-	k.queues["dns"] = &classQueue{class: "dns", queue: workqueue.NewTypedDelayingQueue[slotKey]()}
-	k.records[r.id] = r
-	k.reindex(r)
-	k.mu.Unlock()
+	m.queues["dns"] = &classQueue{class: "dns", queue: workqueue.NewTypedDelayingQueue[slotKey]()}
+	m.records[r.id] = r
+	m.reindex(r)
+	unlock()
 	r.settled, r.verdict = r.current(), zone.Verdict{Reason: zone.NotDelegated, Message: "DNSClass dns does not let " +
 		"namespace team have it."}
 	api.silent = true
@@ -110,12 +110,12 @@ func TestAnErrorThatNobodyHeardBeingStored(t *testing.T) {
 	}
 	api.silent = false
 	r.verdict = zone.Verdict{Accepted: true, Reason: zone.Accepted}
-	k.mu.Lock()
-	s := k.slots[r.key]
-	w, _ := k.want(s)
-	k.hold(w)
-	k.has(s, w)
-	k.mu.Unlock()
+	m, unlock = k.model.Lock()
+	s := m.slots[r.key]
+	w, _ := m.want(s)
+	m.hold(w)
+	m.has(s, w)
+	unlock()
 	if err := k.writeRecord(t.Context(), r.id); !apierrors.IsConflict(err) {
 		t.Fatalf("a write in the place of a status that nobody has seen ends with %v", err)
 	}
@@ -158,22 +158,22 @@ func TestAClassStaysForWhatAStatusSays(t *testing.T) {
 		},
 		Status: v1alpha1.DNSRecordStatus{State: v1alpha1.StateCreated, Applied: &applied},
 	})
-	k.mu.Lock()
-	k.records[r.id], r.settled = r, r.current()
-	k.reindex(r)
-	s := k.slots[r.key]
-	k.forget(s, evidenceOf(s))
-	needed := len(k.needs["dns"])
-	k.mu.Unlock()
+	m, unlock := k.model.Lock()
+	m.records[r.id], r.settled = r, r.current()
+	m.reindex(r)
+	s := m.slots[r.key]
+	m.forget(s, evidenceOf(s))
+	needed := len(m.needs["dns"])
+	unlock()
 	if needed == 0 {
 		t.Error("the class may go before the status says that its server has nothing any more")
 	}
 	if err := k.writeRecord(t.Context(), r.id); err != nil {
 		t.Fatal(err)
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if len(k.needs["dns"]) > 0 || r.status.Applied != nil {
+	m, unlock = k.model.Lock()
+	defer unlock()
+	if len(m.needs["dns"]) > 0 || r.status.Applied != nil {
 		t.Errorf("the class is needed yet, and the status says %+v", r.status.Applied)
 	}
 }

@@ -37,25 +37,25 @@ func onItsWay(class string) report {
 	return pending(fmt.Sprintf("It is on its way to DNSClass %s.", class))
 }
 
-// report says what the status of a record is to say. k.mu is held.
-func (k *Controller) report(r *record) report {
+// report says what the status of a record is to say.
+func (m *model) report(r *record) report {
 	if r.deleting() {
-		return k.leaving(r)
+		return m.leaving(r)
 	}
 	v := r.verdict
 	switch {
 	case v.Accepted:
-		return k.standing(r)
+		return m.standing(r)
 	case r.wanted.Code != "":
-		return bad(servers.ReasonValidationFailed, string(r.wanted.Code), v.Message+k.leftover(r))
+		return bad(servers.ReasonValidationFailed, string(r.wanted.Code), v.Message+m.k.leftover(r))
 	case v.Reason == zone.ReferenceNotFound:
 		return bad(servers.ReasonClassNotFound, servers.CodeClassNotFound, fmt.Sprintf(
 			"%s refers to DNSClass %s, which does not exist; create it or correct dnsClassRef.",
-			r.id, r.object.Spec.DNSClassRef.Name)+k.leftover(r))
+			r.id, r.object.Spec.DNSClassRef.Name)+m.k.leftover(r))
 	case v.Reason == zone.NotDelegated:
-		return bad(servers.ReasonInvalidConfiguration, servers.CodeNotAllowed, v.Message+k.leftover(r))
+		return bad(servers.ReasonInvalidConfiguration, servers.CodeNotAllowed, v.Message+m.k.leftover(r))
 	}
-	return bad(servers.ReasonInvalidConfiguration, servers.CodeConflict, v.Message+k.leftover(r))
+	return bad(servers.ReasonInvalidConfiguration, servers.CodeConflict, v.Message+m.k.leftover(r))
 }
 
 // leftover says what is still served of a record that fails.
@@ -68,35 +68,35 @@ func (k *Controller) leftover(r *record) string {
 }
 
 // standing is the account of a record that the World has accepted.
-func (k *Controller) standing(r *record) report {
-	s := k.slots[r.key]
-	w, known := k.want(s)
+func (m *model) standing(r *record) report {
+	s := m.slots[r.key]
+	w, known := m.want(s)
 	if !known || w == nil {
 		return pending("It is on its way.")
 	}
 	if s.confirmed == w.hash && w.owner.applied != nil && samePlace(*w.owner.applied, w.place) {
-		return k.served(r, s, w)
+		return m.served(r, s, w)
 	}
 	switch f := s.courseSoFar().upserts.failure; {
 	case s.behind != nil: // what failed before is not tried now
 		text := fmt.Sprintf("It waits until DNSClass %s has %s no more, beside which it cannot stand.", s.key.class,
 			title(*s.behind))
-		if other := k.slots[*s.behind]; other != nil && other.failure() != nil {
+		if other := m.slots[*s.behind]; other != nil && other.failure() != nil {
 			f = other.failure()
 			return bad(f.Reason, f.Code, text+" "+f.Message)
 		}
 		return pending(text)
 	case f != nil:
-		return bad(f.Reason, f.Code, strings.TrimSpace(f.Message+" "+f.Next)+k.leftover(r))
+		return bad(f.Reason, f.Code, strings.TrimSpace(f.Message+" "+f.Next)+m.k.leftover(r))
 	}
-	if _, waits := k.classes[s.key.class].pause.slots[s.key]; waits {
+	if _, waits := m.classes[s.key.class].pause.slots[s.key]; waits {
 		return pending(fmt.Sprintf("It is on its way to DNSClass %s, whose server has asked for a pause.", s.key.class))
 	}
 	return onItsWay(s.key.class)
 }
 
 // served is the account of a record that the server has.
-func (k *Controller) served(r *record, s *slot, w *want) report {
+func (m *model) served(r *record, s *slot, w *want) report {
 	state := r.done
 	if state == "" {
 		if state = r.status.State; state != v1alpha1.StateCreated {
@@ -116,7 +116,7 @@ func (k *Controller) served(r *record, s *slot, w *want) report {
 	}
 	for _, f := range r.former {
 		text += fmt.Sprintf(" %s %s of DNSClass %s is still to be removed", idOf(f).FQDN(), f.Type, f.Class)
-		if old := k.slots[slotOf(f)]; old != nil && old.failure() != nil {
+		if old := m.slots[slotOf(f)]; old != nil && old.failure() != nil {
 			text += ": " + old.failure().Message
 			continue
 		}
@@ -126,7 +126,7 @@ func (k *Controller) served(r *record, s *slot, w *want) report {
 }
 
 // leaving is the account of a record that is being deleted.
-func (k *Controller) leaving(r *record) report {
+func (m *model) leaving(r *record) report {
 	evidence := r.evidence()
 	if len(evidence) == 0 {
 		gone := controller.Not(servers.ReasonRecordDeleted, "No server has the record any more.")
@@ -137,11 +137,11 @@ func (k *Controller) leaving(r *record) report {
 		r.id.Namespace, r.id.Name, v1alpha1.DeletionPolicyAnnotation, v1alpha1.DeletionPolicyOrphan)
 	for _, a := range evidence {
 		what := fmt.Sprintf("%s %s has to be removed from the server of DNSClass %s", idOf(a).FQDN(), a.Type, a.Class)
-		if k.classes[a.Class] == nil {
+		if m.classes[a.Class] == nil {
 			return bad(servers.ReasonClassNotFound, servers.CodeClassNotFound,
 				what+", which does not exist; create it again."+release)
 		}
-		if s := k.slots[slotOf(a)]; s != nil && s.failure() != nil {
+		if s := m.slots[slotOf(a)]; s != nil && s.failure() != nil {
 			f := s.failure()
 			return bad(f.Reason, f.Code, what+". "+f.Message+" "+f.Next+release)
 		}
@@ -149,9 +149,9 @@ func (k *Controller) leaving(r *record) report {
 	return pending("The record is being removed.")
 }
 
-// statusOf puts an account into a status. k.mu is held.
-func (k *Controller) statusOf(r *record, a report) v1alpha1.DNSRecordStatus {
-	c := controller.Conditions{Old: r.status.Conditions, Generation: r.object.Generation, Now: k.Clock.Now()}
+// statusOf puts an account into a status.
+func (m *model) statusOf(r *record, a report) v1alpha1.DNSRecordStatus {
+	c := controller.Conditions{Old: r.status.Conditions, Generation: r.object.Generation, Now: m.k.Clock.Now()}
 	c.Set(controller.ConditionReady, a.outcome)
 	if a.outcome.Reason == servers.ReasonValidationFailed && r.wanted.Code != "" { // a server that says so is asked again
 		c.Stall(a.outcome)
@@ -168,12 +168,12 @@ func (k *Controller) statusOf(r *record, a report) v1alpha1.DNSRecordStatus {
 	}
 	if r.applied != nil {
 		applied := *r.applied
-		applied.Hash = k.sure(r)
+		applied.Hash = m.sure(r)
 		out.Applied = &applied
 	}
 	if a.code != "" {
 		out.Error = &v1alpha1.RecordError{Code: a.code, Message: a.outcome.Message,
-			Timestamp: ptr.To(metav1.NewTime(k.Clock.Now().Truncate(1e9)))}
+			Timestamp: ptr.To(metav1.NewTime(m.k.Clock.Now().Truncate(1e9)))}
 		if old := r.status.Error; old != nil && old.Code == a.code && old.Timestamp != nil {
 			out.Error.Timestamp = old.Timestamp
 		}

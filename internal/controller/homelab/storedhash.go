@@ -31,8 +31,7 @@ func (r *record) believed() string {
 	return r.stored.hash
 }
 
-// misled returns a record whose status would be believed and be wrong once a step is done; nil: there is none. k.mu is
-// held.
+// misled returns a record whose status would be believed and be wrong once a step is done; nil: there is none.
 func misled(s *slot, do step) *record {
 	for _, r := range s.holders {
 		hash := r.believed()
@@ -57,9 +56,9 @@ func remembered(s *slot, w *want) string {
 	return w.owner.believed()
 }
 
-// sure returns the hash that the status of a record may have: of what the server has and is to keep. k.mu is held.
-func (k *Controller) sure(r *record) string {
-	s := k.slots[slotOf(*r.applied)]
+// sure returns the hash that the status of a record may have: of what the server has and is to keep.
+func (m *model) sure(r *record) string {
+	s := m.slots[slotOf(*r.applied)]
 	if s == nil || len(evidenceOf(s)) > 1 {
 		return ""
 	}
@@ -70,7 +69,7 @@ func (k *Controller) sure(r *record) string {
 	if hash == "" || hash != r.applied.Hash {
 		return ""
 	}
-	if w, known := k.want(s); known && (w == nil || w.hash != hash) {
+	if w, known := m.want(s); known && (w == nil || w.hash != hash) {
 		return ""
 	}
 	return hash
@@ -80,15 +79,15 @@ func (k *Controller) sure(r *record) string {
 // was not answered may have arrived, and then this one meets with a newer version.
 func (k *Controller) disclaim(ctx context.Context, r *record) error {
 	defer k.writes(r)()
-	k.mu.Lock()
+	m, unlock := k.model.Lock()
 	if r.applied == nil || r.stored.hash == "" {
-		k.mu.Unlock()
+		unlock()
 		return nil // another write was faster
 	}
 	base, applied, status := r.base, *r.applied, *r.status
 	applied.Hash, r.statusWritten = "", true
 	status.Applied = &applied
-	k.mu.Unlock()
+	unlock()
 	got, err := k.objects.Change(ctx, base, "status", map[string]any{"applied": map[string]any{
 		"class": applied.Class, "server": applied.Server, "type": applied.Type, "domain": applied.Domain,
 		"subdomain": applied.Subdomain, "confirmed": applied.Confirmed, "hash": nil,
@@ -96,10 +95,10 @@ func (k *Controller) disclaim(ctx context.Context, r *record) error {
 	if err != nil && !apierrors.IsInvalid(err) { // what its schema refuses keeps its status: better it is sent
 		return err
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	m, unlock = k.model.Lock()
+	defer unlock()
 	if err == nil {
-		k.wrote(r, got, &status)
+		m.wrote(r, got, &status)
 	}
 	r.stored = storedHash{}
 	return nil

@@ -6,21 +6,21 @@ import (
 	"github.com/zonefold/zonefold/internal/controller/core"
 )
 
-// trace begins to follow a change of a record, unless it is refused, which is told at once. k.mu is held.
-func (k *Controller) trace(s core.Settlement, o core.Input, r *record) {
-	now := k.Clock.Now()
-	span := k.follower.Begin(s, o, now)
+// trace begins to follow a change of a record, unless it is refused, which is told at once.
+func (m *model) trace(s core.Settlement, o core.Input, r *record) {
+	now := m.k.Clock.Now()
+	span := m.k.follower.Begin(s, o, now)
 	if span == nil {
 		return
 	}
-	r.arrive(k)
+	r.arrive(m.k)
 	r.span = span
 	if v, _ := s.View.Verdict(o.ID); !o.Gone() && !v.Accepted {
-		r.arrive(k)
+		r.arrive(m.k)
 	}
 }
 
-// arrive ends the span of a record's change: the server has what it asks for. k.mu is held.
+// arrive ends the span of a record's change: the server has what it asks for.
 func (r *record) arrive(k *Controller) {
 	if r.span != nil {
 		r.span.End(trace.WithTimestamp(k.Clock.Now()))
@@ -28,7 +28,7 @@ func (r *record) arrive(k *Controller) {
 	}
 }
 
-// rest ends the spans of a slot about which there is nothing to do. k.mu is held.
+// rest ends the spans of a slot about which there is nothing to do.
 func (s *slot) rest(k *Controller, do step) {
 	if do.prepare != nil || do.upsert != nil || len(do.remove) > 0 || s.failure() != nil {
 		return
@@ -43,8 +43,8 @@ func (k *Controller) causes(jobs []job) (changes []trace.Span) {
 	if k.follower.Tracer == nil {
 		return nil
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	_, unlock := k.model.Lock()
+	defer unlock()
 	for _, j := range jobs {
 		for _, r := range j.records() {
 			if r.span != nil {

@@ -42,18 +42,18 @@ func (k *Controller) turn(l *classQueue, keys []slotKey) {
 		}
 	}
 	writing.Wait()
-	k.mu.Lock()
-	c := k.classes[l.class]
-	k.mu.Unlock()
+	m, unlock := k.model.Lock()
+	c := m.classes[l.class]
+	unlock()
 	if c == nil {
 		return
 	}
 	k.deliver(ctx, c, jobs)
-	k.mu.Lock()
+	m, unlock = k.model.Lock()
 	for _, j := range jobs {
-		k.returned(c, j.slot.key)
+		m.returned(c, j.slot.key)
 	}
-	k.mu.Unlock()
+	unlock()
 	looks := 0
 	for _, j := range jobs {
 		if !k.isMended(j.slot) {
@@ -67,43 +67,43 @@ func (k *Controller) turn(l *classQueue, keys []slotKey) {
 
 // decide finds the next step about a slot, and does what needs no call.
 func (k *Controller) decide(l *classQueue, key slotKey) (*slot, step) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	s, c := k.slots[key], k.classes[key.class]
+	m, unlock := k.model.Lock()
+	defer unlock()
+	s, c := m.slots[key], m.classes[key.class]
 	if s == nil {
 		if c != nil {
-			k.resume(c)
+			m.resume(c)
 		}
 		return nil, step{}
 	}
-	do := k.next(s)
-	k.enqueueStatuses(s)
+	do := m.next(s)
+	m.enqueueStatuses(s)
 	calls := do.upsert != nil || do.remove != nil
 	switch {
 	case c == nil:
 	case calls && !c.pause.lets(key, k.Clock.Now()):
-		k.resume(c)
+		m.resume(c)
 		return s, step{}
 	case !calls:
-		k.resume(c)
+		m.resume(c)
 	}
 	s.rest(k, do)
 	switch {
 	case do.upsert != nil:
-		k.hold(do.upsert)
+		m.hold(do.upsert)
 		s.last, s.confirmed = latest(s), ""
 		s.changes++
 	case do.adopt != nil:
-		k.hold(do.adopt)
+		m.hold(do.adopt)
 		s.last = do.adopt.hash
-		k.has(s, do.adopt)
+		m.has(s, do.adopt)
 	case do.remove != nil: // if its answer is lost, nobody knows what is there
 		s.last, s.confirmed = latest(s), ""
 	case do.after > 0:
 		l.queue.AddAfter(key, do.after)
 	case len(do.remove) == 0 && len(do.free) > 0:
-		k.forget(s, do.free)
-		k.wake(key)
+		m.forget(s, do.free)
+		m.wake(key)
 	}
 	return s, do
 }

@@ -26,13 +26,13 @@ const crowd = 64
 // prepare writes down what is going to be sent for a record, before it is.
 func (k *Controller) prepare(ctx context.Context, r *record, place v1alpha1.Applied) error {
 	defer k.writes(r)()
-	k.mu.Lock()
+	m, unlock := k.model.Lock()
 	finalized, former := r.finalized, slices.Clone(r.former)
 	if a := r.applied; a != nil && (a.Class != place.Class || idOf(*a) != idOf(place)) {
 		former = append(former, *a)
 	}
 	fresh := r.fresh()
-	k.mu.Unlock()
+	unlock()
 	if fresh {
 		return k.putMark(ctx, r, place)
 	}
@@ -41,9 +41,9 @@ func (k *Controller) prepare(ctx context.Context, r *record, place v1alpha1.Appl
 			return err
 		}
 	}
-	k.mu.Lock()
+	m, unlock = k.model.Lock()
 	if place.Confirmed = false; r.applied != nil && samePlace(*r.applied, place) {
-		k.mu.Unlock()
+		unlock()
 		return nil
 	}
 	former = slices.DeleteFunc(former, func(a v1alpha1.Applied) bool {
@@ -52,72 +52,72 @@ func (k *Controller) prepare(ctx context.Context, r *record, place v1alpha1.Appl
 	for i := range former {
 		former[i].Hash = ""
 	}
-	status := k.statusOf(r, onItsWay(r.key.class))
+	status := m.statusOf(r, onItsWay(r.key.class))
 	written := place // a copy: what is known goes on, and what was written stays
 	status.Applied, status.Former, status.LastSyncTime = &written, slices.Clone(former), r.status.LastSyncTime
 	base, before := r.base, r.status
 	r.statusWritten = true
-	k.mu.Unlock()
+	unlock()
 	got, err := k.objects.ChangeStatus(ctx, base, *before, status)
 	if err != nil {
 		return err
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.wrote(r, got, &status)
+	m, unlock = k.model.Lock()
+	defer unlock()
+	m.wrote(r, got, &status)
 	r.applied, r.former, r.stored, r.done = &place, former, storedHash{}, ""
-	k.shown(r, status.State)
-	k.reindex(r)
+	m.shown(r, status.State)
+	m.reindex(r)
 	return nil
 }
 
 // finalize adds or removes the finalizer of a DNSRecord, if it is as it is known.
 func (k *Controller) finalize(ctx context.Context, r *record, on bool) error {
-	k.mu.Lock()
+	m, unlock := k.model.Lock()
 	base := r.base
-	k.mu.Unlock()
+	unlock()
 	got, err := k.objects.SetFinalizer(ctx, base, v1alpha1.Finalizer, on)
 	if err != nil {
 		return err
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.wrote(r, got, r.status)
+	m, unlock = k.model.Lock()
+	defer unlock()
+	m.wrote(r, got, r.status)
 	return nil
 }
 
-// wrote takes over what a write has made of a record, unless the cache has brought something newer. k.mu is held.
-func (k *Controller) wrote(r *record, got client.Object, status *v1alpha1.DNSRecordStatus) {
+// wrote takes over what a write has made of a record, unless the cache has brought something newer.
+func (m *model) wrote(r *record, got client.Object, status *v1alpha1.DNSRecordStatus) {
 	if objects.Version(got) < objects.Version(r.base) {
 		return
 	}
 	was := r.written()
 	r.status = status
 	r.know(got)
-	k.follow(r, was)
+	m.follow(r, was)
 }
 
 // writeRecord brings the status of a DNSRecord up to date, and lets go of one that no server has any more.
 func (k *Controller) writeRecord(ctx context.Context, id zone.ID) error {
-	k.mu.Lock()
-	r := k.records[id]
-	k.mu.Unlock()
+	m, unlock := k.model.Lock()
+	r := m.records[id]
+	unlock()
 	if r == nil {
 		return nil
 	}
 	defer k.writes(r)()
-	k.mu.Lock()
-	if k.records[id] != r || !r.decided() || r.verdict.Reason == "" && !r.deleting() || !k.leads() {
-		k.mu.Unlock()
+	m, unlock = k.model.Lock()
+	if m.records[id] != r || !r.decided() || r.verdict.Reason == "" && !r.deleting() || !k.leads() {
+		unlock()
 		return nil
 	}
-	a := k.report(r)
-	if later := k.soon(r, a); later > 0 {
-		k.mu.Unlock()
+	a := m.report(r)
+	if later := m.soon(r, a); later > 0 {
+		unlock()
 		return &controller.Later{After: later}
 	}
 	object, base, before := r.object, r.base, r.status
-	status := k.statusOf(r, a)
+	status := m.statusOf(r, a)
 	if r.deleting() && !r.finalized {
 		status = *before // it goes by itself, or by the finalizers of others
 	}
@@ -126,21 +126,21 @@ func (k *Controller) writeRecord(ctx context.Context, id zone.ID) error {
 		status = *before // nobody looks at the last word of each of many, which would cost as much as letting it go
 	}
 	r.statusWritten = r.statusWritten || !equality.Semantic.DeepEqual(*before, status)
-	k.shown(r, before.State)
+	m.shown(r, before.State)
 	if p := storedHashOf(status); p.hash != "" {
 		r.stored = p // whether an answer comes or not
 	}
-	k.mu.Unlock()
+	unlock()
 	got, err := k.objects.ChangeStatus(ctx, base, *before, status)
 	if err != nil {
 		return k.unwritten(id, err)
 	}
 	if got != base {
-		k.mu.Lock()
-		k.wrote(r, got, &status)
+		m, unlock := k.model.Lock()
+		m.wrote(r, got, &status)
 		r.stored = storedHashOf(status)
-		k.shown(r, status.State)
-		k.mu.Unlock()
+		m.shown(r, status.State)
+		unlock()
 		k.recordEvent(object, before.Conditions, status.Conditions)
 	}
 	if !release {
@@ -160,22 +160,22 @@ func (k *Controller) unwritten(id zone.ID, err error) error {
 	return &controller.Later{After: time.Hour}
 }
 
-// soon is how long to wait for something that is on its way, before that is written down. k.mu is held.
-func (k *Controller) soon(r *record, a report) time.Duration {
+// soon is how long to wait for something that is on its way, before that is written down.
+func (m *model) soon(r *record, a report) time.Duration {
 	if a.state != v1alpha1.StatePending {
 		r.pending = time.Time{}
 		return 0
 	}
-	now := k.Clock.Now()
+	now := m.k.Clock.Now()
 	if r.pending.IsZero() {
 		r.pending = now
 	}
 	return max(0, grace-now.Sub(r.pending))
 }
 
-// shown keeps the metric of states. k.mu is held.
-func (k *Controller) shown(r *record, state v1alpha1.RecordState) {
-	k.Numbers.moved(r.state, state)
+// shown keeps the metric of states.
+func (m *model) shown(r *record, state v1alpha1.RecordState) {
+	m.k.Numbers.moved(r.state, state)
 	r.state = state
 }
 

@@ -17,17 +17,17 @@ import (
 
 // writeClass keeps a DNSClass for as long as it is used, and writes down how its server is.
 func (k *Controller) writeClass(ctx context.Context, id zone.ID) error {
-	k.mu.Lock()
-	c := k.classes[id.Name]
+	m, unlock := k.model.Lock()
+	c := m.classes[id.Name]
 	if c == nil || !k.leads() {
-		k.mu.Unlock()
+		unlock()
 		return nil
 	}
-	object, used := c.object, len(k.needs[id.Name]) > 0
-	status := k.classStatus(c)
+	object, used := c.object, len(m.needs[id.Name]) > 0
+	status := m.classStatus(c)
 	waits := c.checked == nil && object.Status.Health == nil
 	wait := grace - k.Clock.Since(c.since)
-	k.mu.Unlock()
+	unlock()
 	if err := k.objects.Behind(object); err != nil {
 		return err
 	}
@@ -53,10 +53,10 @@ func (k *Controller) writeClass(ctx context.Context, id zone.ID) error {
 	return client.IgnoreNotFound(err)
 }
 
-// classStatus says how a server is. k.mu is held.
-func (k *Controller) classStatus(c *class) v1alpha1.DNSClassStatus {
+// classStatus says how a server is.
+func (m *model) classStatus(c *class) v1alpha1.DNSClassStatus {
 	o := c.object
-	conditions := controller.Conditions{Old: o.Status.Conditions, Generation: o.Generation, Now: k.Clock.Now()}
+	conditions := controller.Conditions{Old: o.Status.Conditions, Generation: o.Generation, Now: m.k.Clock.Now()}
 	out := v1alpha1.DNSClassStatus{ObservedGeneration: o.Generation}
 	if c.checked == nil {
 		if o.Status.Health != nil && o.Status.ObservedGeneration == o.Generation {

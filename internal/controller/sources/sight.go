@@ -30,7 +30,7 @@ const (
 // them.
 var errBeingDeleted = errors.New("their definition is being deleted")
 
-// A sight is one kind of objects, as far as it can be read. What changes is the affair of who has the Controller's state.
+// A sight is one kind of objects, as far as it can be read. What changes belongs to who has the Controller's state.
 type sight struct {
 	object     client.Object
 	goType     string
