@@ -73,14 +73,14 @@ func (k *Controller) prepare(ctx context.Context, r *record, place v1alpha1.Appl
 
 // finalize adds or removes the finalizer of a DNSRecord, if it is as it is known.
 func (k *Controller) finalize(ctx context.Context, r *record, on bool) error {
-	m, unlock := k.model.Lock()
+	_, unlock := k.model.Lock()
 	base := r.base
 	unlock()
 	got, err := k.objects.SetFinalizer(ctx, base, v1alpha1.Finalizer, on)
 	if err != nil {
 		return err
 	}
-	m, unlock = k.model.Lock()
+	m, unlock := k.model.Lock()
 	defer unlock()
 	m.wrote(r, got, r.status)
 	return nil

@@ -183,7 +183,7 @@ func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 	case k.Core.Busy() && len(z.Status.Entries) > 0:
 		return nil, &controller.Later{After: grace / 2} // a burst is written down once, when it is over
 	}
-	m, unlock = k.memory.Lock()
+	_, unlock = k.memory.Lock()
 	s.foreign, s.looked = false, true
 	unlock()
 	snapshot.SOA.Serial = out.Label.Serial
