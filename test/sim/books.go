@@ -117,10 +117,10 @@ func (w *witness) writtenDown(key rr.Key) bool {
 }
 
 // ours reports whether what a server has among foreign sets has to be written down. What is its own stays there.
-func (t notice) ours(key rr.Key) bool {
-	a := t.want.places[t.at]
-	own := key == rr.Key{Name: t.want.apex, Type: rr.TypeNS}
-	return a != nil && a.keep && !own && !t.want.apex.IsZero() && !t.books.undone && !t.books.disputed()
+func (n notice) ours(key rr.Key) bool {
+	a := n.want.places[n.at]
+	own := key == rr.Key{Name: n.want.apex, Type: rr.TypeNS}
+	return a != nil && a.keep && !own && !n.want.apex.IsZero() && !n.books.undone && !n.books.disputed()
 }
 
 // misses looks whether a set that is not named any more, where it was, is still at a server. mu is held.
@@ -151,26 +151,26 @@ func (w *witness) isStay(zone string) bool {
 }
 
 // judgeBooks looks whether what a message puts, and its serial, were written down before.
-func (t notice) judgeBooks(m backendtest.Message) {
+func (n notice) judgeBooks(m backendtest.Message) {
 	for _, c := range m.Batch.Changes {
-		if !c.Deletes() && t.ours(c.Key) && !t.writtenDown(c.Key) {
-			t.notef("%s is told %s of %s, which is written down nowhere", t.at, c.Key, t.zone)
+		if !c.Deletes() && n.ours(c.Key) && !n.writtenDown(c.Key) {
+			n.notef("%s is told %s of %s, which is written down nowhere", n.at, c.Key, n.zone)
 		}
 	}
-	if m.Batch.SOA == nil || t.want.apex.IsZero() || t.books.undone {
+	if m.Batch.SOA == nil || n.want.apex.IsZero() || n.books.undone {
 		return
 	}
 	serial, below := m.Batch.SOA.Serial, false
 	var ceilings []uint32
-	for r, ceiling := range t.books.ceilings {
-		if t.isAbout(r, t.zone) {
+	for r, ceiling := range n.books.ceilings {
+		if n.isAbout(r, n.zone) {
 			ceilings = append(ceilings, ceiling)
 			below = below || !rr.SerialLess(ceiling, serial)
-			t.books.used[r] = rr.LaterSerial(t.books.used[r], serial)
+			n.books.used[r] = rr.LaterSerial(n.books.used[r], serial)
 		}
 	}
 	if len(ceilings) > 0 && !below {
-		t.notef("%s is told the serial %d of %s, above all ceilings %d", t.at, serial, t.zone, ceilings)
+		n.notef("%s is told the serial %d of %s, above all ceilings %d", n.at, serial, n.zone, ceilings)
 	}
 }
 
