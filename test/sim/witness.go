@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/backendtest"
@@ -35,7 +34,6 @@ type witness struct {
 	born     map[ref]birth
 	scopes   map[string]plan.Scope // what name servers make of what they are told
 	silences []silence
-	books    books
 	stays    map[stay]time.Time   // since when statuses name them
 	parted   map[string]time.Time // when a status last ceased to name a zone somewhere
 	wrong    []string
@@ -67,8 +65,6 @@ type value struct {
 func newWitness(now func() time.Time, sources []string) *witness {
 	return &witness{now: now, wishes: newWishes(newAsking(sources)), held: map[string]map[string]*holding{},
 		born: map[ref]birth{}, scopes: map[string]plan.Scope{}, changed: map[string]time.Time{},
-		books: books{sets: map[ref]rr.Sets{}, ceilings: map[ref]uint32{}, used: map[ref]uint32{},
-			ending: map[types.NamespacedName]bool{}},
 		stays: map[stay]time.Time{}, parted: map[string]time.Time{}}
 }
 
@@ -103,7 +99,6 @@ func (w *witness) blur(words []string) {
 
 // changes is told of each event of the API server.
 func (w *witness) changes(e event) {
-	defer w.enters(e, false)
 	defer w.remains(e, false)
 	if w.learns(e) {
 		w.mu.Lock()
@@ -199,7 +194,6 @@ func (w *witness) told(at string, m backendtest.Message) {
 	if !lost {
 		t.judge(m)
 		t.judgePlace(m)
-		t.judgeBooks(m)
 	}
 	t.enter(m, changed, lost)
 }
