@@ -87,6 +87,9 @@ func TestNoRuleIsOfADialectThatIsOff(t *testing.T) {
 			"Role zonefold-operator").Rules...)
 		for off, d := range dialects {
 			for _, rule := range granted {
+				if on == "bindy" && slices.Equal(rule.Resources, []string{"zonerevisions"}) {
+					continue // the history of DNSZones
+				}
 				for _, group := range d.groups {
 					named := func(resource string) bool { return strings.HasSuffix(resource, "."+group) }
 					if off != on && (slices.Contains(rule.APIGroups, group) || slices.ContainsFunc(rule.ResourceNames, named)) {

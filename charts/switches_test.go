@@ -54,7 +54,7 @@ func TestSwitchesAddAndRemoveObjects(t *testing.T) {
 			"ConfigMap zonefold-dashboard-fleet", "ConfigMap zonefold-dashboard-overview", "ConfigMap zonefold-dashboard-server",
 			"ConfigMap zonefold-dashboard-way", "ConfigMap zonefold-dashboard-webhook"}},
 		"dashboards without metrics": {values: "dashboards: {enabled: true}\nmetrics: {enabled: false}"},
-		"no zones to answer for": {values: only("bindy"), removed: others,
+		"no zones to answer for": {values: only("bindy"), removed: others[len(policies("freezes")):],
 			added: append(fleetKinds(t), append(fleetPolicies(), "ClusterRole zonefold-bindcar",
 				"ClusterRoleBinding zonefold-bindcar")...)},
 		"servers without admission policies": {values: "dialects: {bindy: true}\nbindy: {admission: {enabled: false, " +
