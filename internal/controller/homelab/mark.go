@@ -64,7 +64,7 @@ func (r *record) fresh() bool {
 
 // putMark marks a record.
 func (k *Controller) putMark(ctx context.Context, r *record, place v1alpha1.Applied) error {
-	m, unlock := k.model.Lock()
+	_, unlock := k.model.Lock()
 	base := r.base
 	r.mark = nil // until the answer is there, nobody knows what it says
 	unlock()
@@ -77,7 +77,7 @@ func (k *Controller) putMark(ctx context.Context, r *record, place v1alpha1.Appl
 	if err != nil {
 		return err
 	}
-	m, unlock = k.model.Lock()
+	m, unlock := k.model.Lock()
 	defer unlock()
 	m.wrote(r, got, r.status)
 	return nil

@@ -79,7 +79,7 @@ func (m *model) sure(r *record) string {
 // was not answered may have arrived, and then this one meets with a newer version.
 func (k *Controller) disclaim(ctx context.Context, r *record) error {
 	defer k.writes(r)()
-	m, unlock := k.model.Lock()
+	_, unlock := k.model.Lock()
 	if r.applied == nil || r.stored.hash == "" {
 		unlock()
 		return nil // another write was faster
@@ -95,7 +95,7 @@ func (k *Controller) disclaim(ctx context.Context, r *record) error {
 	if err != nil && !apierrors.IsInvalid(err) { // what its schema refuses keeps its status: better it is sent
 		return err
 	}
-	m, unlock = k.model.Lock()
+	m, unlock := k.model.Lock()
 	defer unlock()
 	if err == nil {
 		m.wrote(r, got, &status)

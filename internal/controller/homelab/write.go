@@ -26,7 +26,7 @@ const crowd = 64
 // prepare writes down what is going to be sent for a record, before it is.
 func (k *Controller) prepare(ctx context.Context, r *record, place v1alpha1.Applied) error {
 	defer k.writes(r)()
-	m, unlock := k.model.Lock()
+	_, unlock := k.model.Lock()
 	finalized, former := r.finalized, slices.Clone(r.former)
 	if a := r.applied; a != nil && (a.Class != place.Class || idOf(*a) != idOf(place)) {
 		former = append(former, *a)
@@ -41,7 +41,7 @@ func (k *Controller) prepare(ctx context.Context, r *record, place v1alpha1.Appl
 			return err
 		}
 	}
-	m, unlock = k.model.Lock()
+	m, unlock := k.model.Lock()
 	if place.Confirmed = false; r.applied != nil && samePlace(*r.applied, place) {
 		unlock()
 		return nil
