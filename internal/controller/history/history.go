@@ -9,7 +9,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,6 +20,7 @@ import (
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	"github.com/zonefold/zonefold/internal/dialect/revisions"
+	"github.com/zonefold/zonefold/internal/guarded"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -51,13 +51,11 @@ type Config struct {
 // A Keeper keeps the histories of the zones of one dialect.
 type Keeper struct {
 	Config
-
-	mu    sync.Mutex
-	zones map[zone.ID]*past
+	pasts guarded.Value[pasts]
 }
 
 // New returns a Keeper that knows of no zone yet.
-func New(c Config) *Keeper { return &Keeper{Config: c, zones: map[zone.ID]*past{}} }
+func New(c Config) *Keeper { return &Keeper{Config: c} }
 
 // Keeps reports whether there is a history at all.
 func (k *Keeper) Keeps() bool { return k.Keep > 0 }
@@ -74,14 +72,18 @@ type Owner struct {
 	Newest func() zone.Snapshot
 }
 
-// past returns what is known of a zone. mu is held.
-func (k *Keeper) past(id zone.ID) *past {
-	p := k.zones[id]
-	if p == nil {
-		p = &past{}
-		k.zones[id] = p
+// pasts are those of all zones.
+type pasts struct{ zones map[zone.ID]*past }
+
+// of returns what is known of a zone.
+func (p *pasts) of(id zone.ID) *past {
+	if p.zones == nil {
+		p.zones = map[zone.ID]*past{}
 	}
-	return p
+	if p.zones[id] == nil {
+		p.zones[id] = &past{}
+	}
+	return p.zones[id]
 }
 
 // Note takes in what has changed in the content of a zone.
@@ -89,23 +91,23 @@ func (k *Keeper) Note(delta zone.ZoneDelta) {
 	if k.Keep == 0 {
 		return
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.past(delta.ID).note(delta)
+	p, unlock := k.pasts.Lock()
+	defer unlock()
+	p.of(delta.ID).note(delta)
 }
 
 // Touch takes in that an object has changed that is in a zone.
 func (k *Keeper) Touch(home, object zone.ID, deleted bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.past(home).touch(object, deleted)
+	p, unlock := k.pasts.Lock()
+	defer unlock()
+	p.of(home).touch(object, deleted)
 }
 
 // Written says what is written down of a zone before this run has written anything, for who cannot read it from there.
 func (k *Keeper) Written(id zone.ID, content zone.Snapshot) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if h := k.past(id); !h.loaded {
+	p, unlock := k.pasts.Lock()
+	defer unlock()
+	if h := p.of(id); !h.loaded {
 		h.base, h.serial = content, content.SOA.Serial
 		h.base.SOA.Serial = 0
 	}
@@ -113,13 +115,13 @@ func (k *Keeper) Written(id zone.ID, content zone.Snapshot) {
 
 // Forget forgets a zone that is gone.
 func (k *Keeper) Forget(id zone.ID) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	delete(k.zones, id)
+	p, unlock := k.pasts.Lock()
+	defer unlock()
+	delete(p.zones, id)
 }
 
-// A past is what is known of the revisions of a zone. Keeper.mu guards it; but for note and touch only the one who
-// writes the zone changes it.
+// A past is what is known of the revisions of a zone. But for note and touch, only the one who writes the zone
+// changes it.
 type past struct {
 	loaded bool
 	kept   []revision // oldest first
@@ -207,45 +209,45 @@ func (k *Keeper) Revise(ctx context.Context, o Owner, now zone.Snapshot, back ui
 		k.Log.Warn("the history of a zone cannot be read", "zone", o.ID.String(), "error", err)
 		return
 	}
-	k.mu.Lock()
-	h := k.past(o.ID)
+	p, unlock := k.pasts.Lock()
+	h := p.of(o.ID)
 	since, from := h.changes, extensible{k.Clock(), h.base, h.serial, changes{}}
 	h.changes = changes{}
 	joins := h.last != nil && len(h.kept) > 0 && back == 0 && from.began.Sub(h.last.began) < moment
 	if joins {
 		from = *h.last
 	}
-	k.mu.Unlock()
+	unlock()
 	if newest := o.Newest(); newest.Hash != now.Hash || len(zone.EditsBetween(newest, now, []rr.Key{})) > 0 {
-		k.mu.Lock()
+		_, unlock := k.pasts.Lock()
 		h.changes = h.changes.and(changes{keys: since.keys, unknown: since.unknown}) // some of it came after that content
-		k.mu.Unlock()
+		unlock()
 	}
 	from.changes = from.changes.and(since)
 	r := k.revisionOf(ctx, o, from, now)
 	r.Spec.RolledBackTo = int64(back)
 	if err := k.keep(ctx, o.ID, r, joins); err != nil {
 		k.Log.Warn("a change of a zone is not in its history yet", "zone", o.ID.String(), "error", err)
-		k.mu.Lock()
+		_, unlock := k.pasts.Lock()
 		h.changes = since.and(h.changes)
-		k.mu.Unlock()
+		unlock()
 		return
 	}
-	k.mu.Lock()
+	_, unlock = k.pasts.Lock()
 	h.base, h.serial, h.last = now, now.SOA.Serial, nil
 	h.base.SOA.Serial = 0
 	if back == 0 && !r.Spec.LeftOut && len(r.Spec.Delta) <= smallDelta && from.serial != 0 {
 		h.last = &from
 	}
-	k.mu.Unlock()
+	unlock()
 	k.prune(ctx, o)
 }
 
 // load reads, once a term, which revisions there are, and takes what is written down for the content before.
 func (k *Keeper) load(ctx context.Context, o Owner) error {
-	k.mu.Lock()
-	loaded := k.past(o.ID).loaded
-	k.mu.Unlock()
+	p, unlock := k.pasts.Lock()
+	loaded := p.of(o.ID).loaded
+	unlock()
 	if loaded {
 		return nil
 	}
@@ -254,9 +256,9 @@ func (k *Keeper) load(ctx context.Context, o Owner) error {
 		return err
 	}
 	base, serial, known := o.Base()
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	h := k.past(o.ID)
+	p, unlock = k.pasts.Lock()
+	defer unlock()
+	h := p.of(o.ID)
 	h.loaded, h.kept = true, nil
 	for i := range list {
 		h.kept = append(h.kept, revision{list[i].Name, list[i].UID, len(list[i].Spec.Delta)})
@@ -366,8 +368,8 @@ func (k *Keeper) keep(ctx context.Context, id zone.ID, r *zonefold.ZoneRevision,
 		}
 		k.Objects.Forget(r)
 	}
-	k.mu.Lock()
-	h := k.past(id)
+	p, unlock := k.pasts.Lock()
+	h := p.of(id)
 	var replaced revision
 	if joins && len(h.kept) > 0 {
 		replaced = h.kept[len(h.kept)-1]
@@ -376,7 +378,7 @@ func (k *Keeper) keep(ctx context.Context, id zone.ID, r *zonefold.ZoneRevision,
 	if !nothing {
 		h.kept = append(h.kept, revision{r.Name, r.UID, len(r.Spec.Delta)})
 	}
-	k.mu.Unlock()
+	unlock()
 	if replaced.name != "" && replaced.name != r.Name {
 		k.forgetRevision(ctx, r.Namespace, replaced)
 	}
@@ -385,8 +387,8 @@ func (k *Keeper) keep(ctx context.Context, id zone.ID, r *zonefold.ZoneRevision,
 
 // prune deletes the oldest revisions beyond what the history may have.
 func (k *Keeper) prune(ctx context.Context, o Owner) {
-	k.mu.Lock()
-	h := k.past(o.ID)
+	p, unlock := k.pasts.Lock()
+	h := p.of(o.ID)
 	size, first := 0, len(h.kept)
 	for first > 0 && len(h.kept)-first < k.Keep && size+h.kept[first-1].size <= maxHistory {
 		first--
@@ -394,7 +396,7 @@ func (k *Keeper) prune(ctx context.Context, o Owner) {
 	}
 	old := slices.Clone(h.kept[:first])
 	h.kept = slices.Clone(h.kept[first:])
-	k.mu.Unlock()
+	unlock()
 	for _, r := range old {
 		k.forgetRevision(ctx, o.Object.GetNamespace(), r)
 	}
