@@ -7,9 +7,7 @@ import (
 	"strings"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	bindy "github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/cli/manifest"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -55,13 +53,7 @@ func (e *explanation) followUp() string {
 
 // frozen says that what waits does so because the Zone is frozen, "" if it is not.
 func (e *explanation) frozen() string {
-	var conditions []metav1.Condition
-	if z := e.zone.Object.Zone; z != nil {
-		conditions = z.Status.Conditions
-	} else if z, ok := e.zone.Object.Bindy.(*bindy.DNSZone); ok {
-		conditions = z.Status.Conditions
-	}
-	is := apimeta.FindStatusCondition(conditions, ConditionFrozen)
+	is := apimeta.FindStatusCondition(conditionsOf(e.zone.Object), ConditionFrozen)
 	if is == nil {
 		return ""
 	}

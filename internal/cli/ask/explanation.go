@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	bindy "github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/cli/command"
 	"github.com/zonefold/zonefold/internal/cli/explained"
 	"github.com/zonefold/zonefold/internal/cli/fold"
@@ -146,6 +147,9 @@ func conditionsOf(o *manifest.Object) []metav1.Condition {
 		return o.Zone.Status.Conditions
 	case o.Record != nil:
 		return o.Record.Status.Conditions
+	}
+	if z, is := o.Bindy.(*bindy.DNSZone); is {
+		return z.Status.Conditions
 	}
 	return nil
 }

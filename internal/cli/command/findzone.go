@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -33,16 +32,14 @@ func FindZone(ctx context.Context, c *Cluster, namespace, text string) (*FoundZo
 		})
 		unseen = firstUnseen(unseen, kind, err)
 	}
-	switch where := map[bool]string{true: "all namespaces", false: "namespace " + namespace}[namespace == ""]; {
+	switch {
 	case len(found) > 1:
 		return nil, fmt.Errorf("%s is the name of %s and of %s; name one of them as KIND/NAMESPACE/NAME", name, found[0],
 			found[1])
 	case len(found) == 1:
 		return found[0], nil
-	case unseen != nil && namespace == "":
-		return nil, fmt.Errorf("looking for %s in %s: %w; name the zone as NAMESPACE/NAME", name, where, unseen)
 	case unseen != nil:
-		return nil, fmt.Errorf("looking for %s in %s: %w", name, where, unseen)
+		return nil, unseenIn(namespace, name.String(), unseen, "name the zone as NAMESPACE/NAME")
 	}
 	return nil, fmt.Errorf("the cluster has no Zone and no DNSZone that is %s", name)
 }
@@ -104,32 +101,51 @@ func Enclosing(ctx context.Context, c *Cluster, namespace string, name dnsname.N
 	switch {
 	case found != nil:
 		return found, nil
-	case unseen != nil && namespace == "":
-		return nil, fmt.Errorf("looking for the zone of %s in all namespaces: %w; say with -n in which one it is", name,
-			unseen)
 	case unseen != nil:
-		return nil, fmt.Errorf("looking for the zone of %s in namespace %s: %w", name, namespace, unseen)
+		return nil, unseenIn(namespace, "the zone of "+name.String(), unseen, "say with -n in which one it is")
 	}
 	return nil, fmt.Errorf("no Zone and no DNSZone that was published has %s", name)
 }
 
-// A zoneKind is a kind of zones, and where they are asked for.
+// unseenIn is the error of who looks for something in a namespace, "" for all: there is a way out then.
+func unseenIn(namespace, what string, err error, wayOut string) error {
+	if namespace == "" {
+		return fmt.Errorf("looking for %s in all namespaces: %w; %s", what, err, wayOut)
+	}
+	return fmt.Errorf("looking for %s in namespace %s: %w", what, namespace, err)
+}
+
+// A zoneKind is a kind of zones, where they are asked for, and who visits those of a namespace, "" of all.
 type zoneKind struct {
 	name string
 	Kind
+	each func(ctx context.Context, namespace string, visit func(*FoundZone)) error
 }
 
+const kindZone = "Zone"
+
 func zoneKinds(c *Cluster) []zoneKind {
-	return []zoneKind{{kindZone, ZonesOf(c)}, {bindy.KindZone, c.Bindy("dnszones")}}
+	zones, dnsZones := ZonesOf(c), c.Bindy("dnszones")
+	return []zoneKind{
+		{kindZone, zones, func(ctx context.Context, namespace string, visit func(*FoundZone)) error {
+			return EachPage(ctx, zones, namespace, func(list *kubizone.ZoneList) {
+				for i := range list.Items {
+					visit(foundZone(zones, &list.Items[i]))
+				}
+			})
+		}},
+		{bindy.KindZone, dnsZones, func(ctx context.Context, namespace string, visit func(*FoundZone)) error {
+			return EachPage(ctx, dnsZones, namespace, func(list *bindy.DNSZoneList) {
+				for i := range list.Items {
+					visit(foundDNSZone(dnsZones, &list.Items[i]))
+				}
+			})
+		}},
+	}
 }
 
 // ZonesOf is where Zones are asked for.
 func ZonesOf(c *Cluster) Kind { return c.Kubizone("zones") }
-
-const kindZone = "Zone"
-
-// errOtherKind is about a kind that is none of zones.
-var errOtherKind = errors.New("it is no kind of zones")
 
 // get reads one.
 func (k zoneKind) get(ctx context.Context, namespace, name string) (*FoundZone, error) {
@@ -139,23 +155,4 @@ func (k zoneKind) get(ctx context.Context, namespace, name string) (*FoundZone, 
 		return nil, err
 	}
 	return z, nil
-}
-
-// each visits those of a namespace, "" of all.
-func (k zoneKind) each(ctx context.Context, namespace string, visit func(*FoundZone)) error {
-	switch k.name {
-	case kindZone:
-		return EachPage(ctx, k.Kind, namespace, func(list *kubizone.ZoneList) {
-			for i := range list.Items {
-				visit(foundZone(k.Kind, &list.Items[i]))
-			}
-		})
-	case bindy.KindZone:
-		return EachPage(ctx, k.Kind, namespace, func(list *bindy.DNSZoneList) {
-			for i := range list.Items {
-				visit(foundDNSZone(k.Kind, &list.Items[i]))
-			}
-		})
-	}
-	return errOtherKind
 }
