@@ -19,3 +19,23 @@ func (s *Shared[T]) One(key string, fresh func() T) T {
 	(*s)[key] = v
 	return v
 }
+
+// Share has equal texts be one.
+func Share(texts *Shared[string], all ...*string) {
+	for _, s := range all {
+		*s = texts.One(*s, func() string { return *s })
+	}
+}
+
+// Only returns the values of some names; nil if there are none. Annotations and labels of an object may be a megabyte.
+func Only(all map[string]string, names ...string) (kept map[string]string) {
+	for _, name := range names {
+		if value, is := all[name]; is {
+			if kept == nil {
+				kept = map[string]string{}
+			}
+			kept[name] = value
+		}
+	}
+	return kept
+}

@@ -20,7 +20,7 @@ func CacheOptions(scheme *runtime.Scheme) cache.Options {
 	return cache.Options{Scheme: scheme, DefaultTransform: func(o any) (any, error) {
 		if m, ok := o.(metav1.Object); ok {
 			m.SetManagedFields(nil)
-			m.SetAnnotations(ofOurs(m.GetAnnotations()))
+			m.SetAnnotations(controller.Only(m.GetAnnotations(), v1alpha1.AppliedAnnotation, v1alpha1.DeletionPolicyAnnotation))
 			m.SetLabels(nil)
 		}
 		if r, ok := o.(*v1alpha1.DNSRecord); ok {
@@ -28,20 +28,6 @@ func CacheOptions(scheme *runtime.Scheme) cache.Options {
 		}
 		return o, nil
 	}}
-}
-
-// ofOurs returns those of the annotations that the dialect reads. Of others an object may have a quarter of a megabyte.
-func ofOurs(annotations map[string]string) map[string]string {
-	var kept map[string]string
-	for _, name := range []string{v1alpha1.AppliedAnnotation, v1alpha1.DeletionPolicyAnnotation} {
-		if value, ok := annotations[name]; ok {
-			if kept == nil {
-				kept = map[string]string{}
-			}
-			kept[name] = value
-		}
-	}
-	return kept
 }
 
 // A compacter has DNSRecords share memory.
@@ -60,27 +46,21 @@ func (c *compacter) record(r *v1alpha1.DNSRecord) {
 			r.Annotations = nil
 		}
 	}
-	c.share(&r.Kind, &r.APIVersion, &r.Namespace, (*string)(&r.Spec.Type), &r.Spec.Domain, &r.Spec.DNSClassRef.Name,
-		(*string)(&r.Status.State))
+	controller.Share(&c.texts, &r.Kind, &r.APIVersion, &r.Namespace, (*string)(&r.Spec.Type), &r.Spec.Domain,
+		&r.Spec.DNSClassRef.Name, (*string)(&r.Status.State))
 	if len(r.Finalizers) > 0 {
 		r.Finalizers = c.lists.One(strings.Join(r.Finalizers, "\n"), func() []string { return slices.Clone(r.Finalizers) })
 	}
 	r.Spec.Values, r.Status.Conditions = trimmed(r.Spec.Values), trimmed(r.Status.Conditions)
 	for i := range r.Status.Conditions {
 		of := &r.Status.Conditions[i]
-		c.share(&of.Type, (*string)(&of.Status), &of.Reason)
+		controller.Share(&c.texts, &of.Type, (*string)(&of.Status), &of.Reason)
 	}
 	if a := r.Status.Applied; a != nil {
-		c.share(&a.Class, &a.Server, &a.Type, &a.Domain)
+		controller.Share(&c.texts, &a.Class, &a.Server, &a.Type, &a.Domain)
 		if a.Subdomain == r.Spec.Subdomain {
 			a.Subdomain = r.Spec.Subdomain
 		}
-	}
-}
-
-func (c *compacter) share(texts ...*string) {
-	for _, s := range texts {
-		*s = c.texts.One(*s, func() string { return *s })
 	}
 }
 

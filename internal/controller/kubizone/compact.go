@@ -42,28 +42,15 @@ const maxDigest = 64
 
 // bare keeps of annotations and labels what is read. Of others an object may have a megabyte.
 func bare(m *metav1.ObjectMeta) {
-	m.Annotations = only(m.Annotations, zonefold.FreezeAnnotation, zonefold.RollbackAnnotation, zonefold.ApproveAnnotation,
-		zonefold.LeaveAnnotation, zonefold.UpdateMessageAnnotation)
+	m.Annotations = controller.Only(m.Annotations, zonefold.FreezeAnnotation, zonefold.RollbackAnnotation,
+		zonefold.ApproveAnnotation, zonefold.LeaveAnnotation, zonefold.UpdateMessageAnnotation)
 	if reason, frozen := m.Annotations[zonefold.FreezeAnnotation]; frozen {
 		m.Annotations[zonefold.FreezeAnnotation] = delivery.Reason(reason)
 	}
 	if len(m.Annotations[zonefold.UpdateMessageAnnotation]) > maxDigest {
 		delete(m.Annotations, zonefold.UpdateMessageAnnotation)
 	}
-	m.Labels = only(m.Labels, v1alpha1.ParentZoneLabel, zonefold.UpdateLabel)
-}
-
-// only returns the values of some names; nil if there are none.
-func only(all map[string]string, names ...string) (kept map[string]string) {
-	for _, name := range names {
-		if value, is := all[name]; is {
-			if kept == nil {
-				kept = map[string]string{}
-			}
-			kept[name] = value
-		}
-	}
-	return kept
+	m.Labels = controller.Only(m.Labels, v1alpha1.ParentZoneLabel, zonefold.UpdateLabel)
 }
 
 type compacter struct {
@@ -74,9 +61,7 @@ type compacter struct {
 }
 
 func (c *compacter) record(r *v1alpha1.Record) {
-	for _, s := range []*string{&r.Kind, &r.APIVersion, &r.Namespace, (*string)(&r.Spec.Type), &r.Spec.Class} {
-		*s = c.text(*s)
-	}
+	controller.Share(&c.texts, &r.Kind, &r.APIVersion, &r.Namespace, (*string)(&r.Spec.Type), &r.Spec.Class)
 	if r.Status.FQDN == r.Spec.DomainName {
 		r.Status.FQDN = r.Spec.DomainName
 	}
@@ -89,10 +74,6 @@ func (c *compacter) record(r *v1alpha1.Record) {
 			return slices.Clip(slices.Clone(r.Status.Conditions))
 		})
 	}
-}
-
-func (c *compacter) text(s string) string {
-	return c.texts.One(s, func() string { return s })
 }
 
 // conditionsKey is equal for equal conditions only: every text stands behind its length.
