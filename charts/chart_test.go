@@ -33,16 +33,17 @@ type dialect struct {
 	groups []string // of config/crd
 	rights []string // files of config/rbac
 	apart  bool     // the schemas have a switch of their own
+	shared string   // a file of config/crd of another dialect's group that this one needs too
 }
 
 // reviews are the rights for admission with a certificate of the operator's own.
 const reviews = "admission"
 
 var dialects = map[string]dialect{
-	"kubizone": {[]string{"zonefold.dev", "kubi.zone"}, []string{"backends", "kubizone"}, false},
-	"bindy":    {[]string{"bindy.firestoned.io"}, []string{"bindy"}, false},
-	"homelab":  {[]string{"dns.homelab.mortenolsen.pro"}, []string{"homelab"}, false},
-	"gardener": {[]string{"extensions.gardener.cloud"}, []string{"gardener"}, true},
+	"kubizone": {[]string{"zonefold.dev", "kubi.zone"}, []string{"backends", "kubizone"}, false, ""},
+	"bindy":    {[]string{"bindy.firestoned.io"}, []string{"bindy"}, false, "zonefold.dev_zonerevisions.yaml"},
+	"homelab":  {[]string{"dns.homelab.mortenolsen.pro"}, []string{"homelab"}, false, ""},
+	"gardener": {[]string{"extensions.gardener.cloud"}, []string{"gardener"}, true, ""},
 }
 
 // A rendering is what a release would apply.

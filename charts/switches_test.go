@@ -39,9 +39,10 @@ func TestSwitchesAddAndRemoveObjects(t *testing.T) {
 	hooks := []string{"CustomResourceDefinition dnsclasses.dns.homelab.mortenolsen.pro",
 		"CustomResourceDefinition dnsrecords.dns.homelab.mortenolsen.pro",
 		"MutatingAdmissionPolicy zonefold-dnsrecords", "MutatingAdmissionPolicyBinding zonefold-dnsrecords"}
-	others := append(policies("freezes"), "Service zonefold-dns", "CustomResourceDefinition zones.kubi.zone",
+	zones := []string{"Service zonefold-dns", "CustomResourceDefinition zones.kubi.zone",
 		"CustomResourceDefinition records.kubi.zone", "CustomResourceDefinition backends.zonefold.dev",
-		"CustomResourceDefinition zoneslices.zonefold.dev", "CustomResourceDefinition zonerevisions.zonefold.dev")
+		"CustomResourceDefinition zoneslices.zonefold.dev"}
+	others := append(append(policies("freezes"), "CustomResourceDefinition zonerevisions.zonefold.dev"), zones...)
 	for name, c := range map[string]struct {
 		values  string
 		apis    []string
@@ -54,7 +55,7 @@ func TestSwitchesAddAndRemoveObjects(t *testing.T) {
 			"ConfigMap zonefold-dashboard-fleet", "ConfigMap zonefold-dashboard-overview", "ConfigMap zonefold-dashboard-server",
 			"ConfigMap zonefold-dashboard-way", "ConfigMap zonefold-dashboard-webhook"}},
 		"dashboards without metrics": {values: "dashboards: {enabled: true}\nmetrics: {enabled: false}"},
-		"no zones to answer for": {values: only("bindy"), removed: others[len(policies("freezes")):],
+		"no zones to answer for": {values: only("bindy"), removed: zones,
 			added: append(fleetKinds(t), append(fleetPolicies(), "ClusterRole zonefold-bindcar",
 				"ClusterRoleBinding zonefold-bindcar")...)},
 		"servers without admission policies": {values: "dialects: {bindy: true}\nbindy: {admission: {enabled: false, " +

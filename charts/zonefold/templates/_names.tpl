@@ -42,13 +42,13 @@ app.kubernetes.io/name: zonefold-console
 {{ join "," $on }}
 {{- end }}
 
-{{/* needs says what a dialect brings: API groups of config/crd, files of config/rbac, what admission reviews, by group, and the groups in which labels decide. */}}
+{{/* needs says what a dialect brings: patterns of files of config/crd, which two dialects may both need, files of config/rbac, what admission reviews, by group, and the groups in which labels decide. */}}
 {{- define "zonefold.needs" -}}
-kubizone: {groups: [zonefold.dev, kubi.zone], rights: [backends, kubizone], reviewed: {zonefold.dev: [backends], kubi.zone: [zones, records]}}
-bindy: {groups: [bindy.firestoned.io], rights: [bindy], reviewed: {bindy.firestoned.io: [clusterbind9providers, bind9clusters, bind9instances, dnszones,
+kubizone: {schemas: [zonefold.dev_*, kubi.zone_*], rights: [backends, kubizone], reviewed: {zonefold.dev: [backends], kubi.zone: [zones, records]}}
+bindy: {schemas: [bindy.firestoned.io_*, zonefold.dev_zonerevisions], rights: [bindy], reviewed: {bindy.firestoned.io: [clusterbind9providers, bind9clusters, bind9instances, dnszones,
   arecords, aaaarecords, cnamerecords, txtrecords, mxrecords, nsrecords, srvrecords, caarecords, ptrrecords]}, selected: [bindy.firestoned.io]}
-homelab: {groups: [dns.homelab.mortenolsen.pro], rights: [homelab], reviewed: {dns.homelab.mortenolsen.pro: [dnsclasses, dnsrecords]}}
-gardener: {groups: [{{ if .Values.gardenerExtension.crds }}extensions.gardener.cloud{{ end }}], rights: [gardener], reviewed: {}}
+homelab: {schemas: [dns.homelab.mortenolsen.pro_*], rights: [homelab], reviewed: {dns.homelab.mortenolsen.pro: [dnsclasses, dnsrecords]}}
+gardener: {schemas: [{{ if .Values.gardenerExtension.crds }}extensions.gardener.cloud_*{{ end }}], rights: [gardener], reviewed: {}}
 {{- end }}
 
 {{/* dns gives "true" or nothing: an operator without zones of its own has nothing to answer. */}}
