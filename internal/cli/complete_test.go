@@ -25,6 +25,11 @@ kind: Zone
 metadata: {name: two, namespace: complete-two}
 spec: {domainName: complete-two.example.}
 ---
+apiVersion: bindy.firestoned.io/v1beta1
+kind: DNSZone
+metadata: {name: three, namespace: complete-two}
+spec: {zoneName: complete-three.example, soa: {primaryNameServer: ns.example.net, adminEmail: admin@example.net}}
+---
 apiVersion: kubi.zone/v1alpha1
 kind: Record
 metadata: {name: www, namespace: complete-two}
@@ -43,7 +48,8 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: complete}
 subjects: [{kind: User, name: complete-two}]
 `
 
-// TestNamesOfZonesAreCompleted completes with the rights of who asks, to whom nothing is said of what they may not see.
+// TestNamesOfZonesAreCompleted completes names with the rights of who asks, to whom nothing is said of what they may not
+// see.
 func TestNamesOfZonesAreCompleted(t *testing.T) {
 	cluster := testcluster.ForTest(t)
 	if said, err := cluster.RunKubectlInput(t.Context(), strings.NewReader(completeObjects), "apply", "-f",
@@ -57,19 +63,26 @@ func TestNamesOfZonesAreCompleted(t *testing.T) {
 		}
 	}
 	const one, two = "complete-one.example\tZone complete-one/one\n", "complete-two.example\tZone complete-two/two\n"
+	const three = "complete-three.example\tDNSZone complete-two/three\n"
 	for _, c := range []struct {
 		what string
 		args []string
 		want string
 	}{
-		{"all", []string{"diff", "complete-"}, one + two},
+		{"all", []string{"diff", "complete-"}, one + three + two},
 		{"of another command", []string{"adopt", "complete-o"}, one},
 		{"to freeze one", []string{"freeze", "complete-o"}, one},
 		{"to see its history", []string{"history", "complete-o"}, one},
 		{"to roll one back", []string{"rollback", "complete-o"}, one},
-		{"to approve deletions", []string{"approve", "complete-t"}, two},
+		{"to thaw a DNSZone", []string{"thaw", "complete-th"}, three},
+		{"to export one", []string{"export", "complete-t"}, three + two},
+		{"to approve deletions, by the name of the object", []string{"approve", "-n", "complete-two", "t"},
+			"three\tDNSZone complete-two/three\ntwo\tZone complete-two/two\n"},
+		{"to approve those of a kind", []string{"approve", "-n", "complete-two", "dnszone/"}, "dnszone/three\n"},
+		{"to blame a change of one", []string{"blame", "complete-th"}, three},
 		{"to explain one", []string{"explain", "complete-o"}, one},
 		{"an object", []string{"explain", "-n", "complete-two", "zone/t"}, "zone/two\n"},
+		{"a DNSZone", []string{"explain", "-n", "complete-two", "dnszone/t"}, "dnszone/three\n"},
 		{"a Record", []string{"explain", "-n", "complete-two", "record/"}, "record/www\n"},
 		{"no object that one may not list", []string{"explain", "--as", "complete-two", "-n", "complete-one", "zone/"}, ""},
 		{"what a tenant may see", []string{"diff", "--as", "complete-two", "-n", "complete-two", ""}, two},

@@ -88,4 +88,12 @@ func TestAZoneOfEitherKindIsFound(t *testing.T) {
 			}
 		}
 	}
+	if said, err := cluster.RunKubectl(t.Context(), "patch", "dnszone.bindy.firestoned.io/alone", "-n", "find",
+		"--subresource", "status", "--type", "merge", "-p", `{"status":{"serial":1}}`); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	code, _, said := run(t, "freeze", "--timeout", "0", "--kubeconfig", cluster.Kubeconfig(), "one.find.example")
+	if got := frozen(); code != 0 || got != "DNSZone/alone" {
+		t.Errorf("of two, one of which is published: it exits with %d, and %q is frozen: %s", code, got, said)
+	}
 }

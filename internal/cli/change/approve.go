@@ -57,7 +57,7 @@ deletions.`,
 		},
 	}
 	flags.Register(cmd)
-	cmd.ValidArgsFunction = command.CompleteZones(env, &flags, &flags.Namespace)
+	cmd.ValidArgsFunction = command.CompleteObjects(env, &flags, &flags.Namespace)
 	cmd.Flags().StringVar(&plan, "plan", "", "approve this plan only, of those that status.held.plan, or "+
 		"status.leftBehind of a Backend, may say")
 	return cmd

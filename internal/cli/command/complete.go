@@ -55,12 +55,24 @@ func complete(env Env, cluster *ClusterFlags, said *string, list lister) cobra.C
 	}
 }
 
-// CompleteZones completes the names of Zones: all that may be seen, else those of the namespace.
+// CompleteZones completes the names of Zones and DNSZones: all that may be seen, else those of the namespace.
 func CompleteZones(env Env, cluster *ClusterFlags, said *string) cobra.CompletionFunc {
 	return complete(env, cluster, said, zoneNames)
 }
 
-// CompleteNames completes, for explain, the names of Zones, and after KIND/ those of the Zones or Records of the
+// CompleteObjects completes what approve takes: the names of the objects of Zones and DNSZones of the namespace, also
+// after KIND/.
+func CompleteObjects(env Env, cluster *ClusterFlags, said *string) cobra.CompletionFunc {
+	return complete(env, cluster, said, func(ctx context.Context, c *Cluster, namespace, begun string,
+		take func(name, description string)) error {
+		if kindName, _, ok := strings.Cut(begun, "/"); ok {
+			return eachName(ctx, c, kindName, namespace, func(name string) { take(kindName+"/"+name, "") })
+		}
+		return eachZone(ctx, c, namespace, func(z *FoundZone) { take(z.Name, z.String()) })
+	})
+}
+
+// CompleteNames completes, for explain, the names of Zones and DNSZones, and after KIND/ those of the objects of the
 // namespace.
 func CompleteNames(env Env, in *ObjectFlags) cobra.CompletionFunc {
 	return complete(env, &in.Cluster, &in.InputFlags.Namespace, func(ctx context.Context, c *Cluster,
@@ -69,42 +81,47 @@ func CompleteNames(env Env, in *ObjectFlags) cobra.CompletionFunc {
 		if !ok {
 			return zoneNames(ctx, c, namespace, begun, take)
 		}
-		return eachName(ctx, c, strings.ToLower(kindName), namespace, func(name string) { take(kindName+"/"+name, "") })
+		return eachName(ctx, c, kindName, namespace, func(name string) { take(kindName+"/"+name, "") })
 	})
 }
 
-// zoneNames is the lister of the domain names of Zones.
+// zoneNames is the lister of the domain names of Zones and DNSZones.
 func zoneNames(ctx context.Context, c *Cluster, namespace, _ string, take func(name, description string)) error {
-	each := func(list *kubizone.ZoneList) {
-		for i := range list.Items {
-			z := &list.Items[i]
-			if name := strings.TrimSuffix(z.Status.FQDN, "."); name != "" {
-				take(name, "Zone "+z.Namespace+"/"+z.Name)
-			}
+	one := func(z *FoundZone) {
+		if name := strings.TrimSuffix(z.FQDN, "."); name != "" {
+			take(name, z.String())
 		}
 	}
-	zones := ZonesOf(c)
-	if EachPage(ctx, zones, "", each) == nil {
-		return nil
-	}
-	return EachPage(ctx, zones, namespace, each)
-}
-
-// eachName tells the names of the Zones or Records of a namespace.
-func eachName(ctx context.Context, c *Cluster, of, namespace string, take func(string)) error {
-	switch of {
-	case "zone", "zones":
-		return EachPage(ctx, ZonesOf(c), namespace, func(list *kubizone.ZoneList) {
-			for i := range list.Items {
-				take(list.Items[i].Name)
-			}
-		})
-	case "record", "records":
-		return EachPage(ctx, c.Kubizone("records"), namespace, func(list *kubizone.RecordList) {
-			for i := range list.Items {
-				take(list.Items[i].Name)
-			}
-		})
+	for _, kind := range zoneKinds(c) {
+		if kind.each(ctx, "", one) != nil {
+			_ = kind.each(ctx, namespace, one) // of a kind that may not be seen there is nothing
+		}
 	}
 	return nil
+}
+
+// eachZone visits the Zones and DNSZones of a namespace that may be seen.
+func eachZone(ctx context.Context, c *Cluster, namespace string, visit func(*FoundZone)) error {
+	for _, kind := range zoneKinds(c) {
+		_ = kind.each(ctx, namespace, visit) // the same
+	}
+	return nil
+}
+
+// eachName tells the names of the Zones, DNSZones or Records of a namespace.
+func eachName(ctx context.Context, c *Cluster, of, namespace string, take func(string)) error {
+	of = strings.TrimSuffix(strings.ToLower(of), "s")
+	for _, kind := range zoneKinds(c) {
+		if of == strings.ToLower(kind.name) {
+			return kind.each(ctx, namespace, func(z *FoundZone) { take(z.Name) })
+		}
+	}
+	if of != "record" {
+		return nil
+	}
+	return EachPage(ctx, c.Kubizone("records"), namespace, func(list *kubizone.RecordList) {
+		for i := range list.Items {
+			take(list.Items[i].Name)
+		}
+	})
 }

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,7 +15,8 @@ import (
 )
 
 // FindZone returns the Zone or DNSZone that a person means: NAMESPACE/NAME, with zone/ or dnszone/ before that if there
-// are both, or a domain name, of which there may be several. With a namespace it is one of those of that namespace.
+// are both, or a domain name. If several have that, it is the one that is published; anybody may ask for a name. With a
+// namespace it is one of those of that namespace.
 func FindZone(ctx context.Context, c *Cluster, namespace, text string) (*FoundZone, error) {
 	if strings.Contains(text, "/") {
 		return findObject(ctx, c, text)
@@ -31,6 +33,10 @@ func FindZone(ctx context.Context, c *Cluster, namespace, text string) (*FoundZo
 			}
 		})
 		unseen = firstUnseen(unseen, kind, err)
+	}
+	published := slices.DeleteFunc(slices.Clone(found), func(z *FoundZone) bool { return z.Serial == 0 })
+	if len(published) > 0 {
+		found = published
 	}
 	switch {
 	case len(found) > 1:

@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"net/netip"
 	"strings"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
@@ -16,6 +17,7 @@ func (f *Fold) giveBindy(arrivals []*arrival) {
 	homes := bindy.NewHomes()
 	var zones []*v1beta1.DNSZone
 	var records []bindy.Record
+	var instances []*v1beta1.Bind9Instance
 	for _, a := range arrivals {
 		if !a.object.Ref.OfBindy() {
 			continue
@@ -26,6 +28,10 @@ func (f *Fold) giveBindy(arrivals []*arrival) {
 			if a.refusal == nil {
 				zones = append(zones, o)
 				homes.PutZone(o)
+			}
+		case *v1beta1.Bind9Instance:
+			if a.refusal == nil {
+				instances = append(instances, o)
 			}
 		default:
 			if r, ok := bindy.RecordOf(o); ok && a.refusal == nil {
@@ -38,13 +44,22 @@ func (f *Fold) giveBindy(arrivals []*arrival) {
 		}
 	}
 	for _, z := range zones {
-		out := bindy.ConvertZone(z, nil)
+		out := bindy.ConvertZone(z, addressesFor(z, instances))
 		out.Warnings = append(out.Warnings, homes.Notes(out.ID)...)
 		f.World.PutZone(out)
 	}
 	for _, r := range records {
 		f.World.PutClaim(bindy.ConvertRecord(r, homes.Of(r.ID)))
 	}
+}
+
+// addressesFor are those that name servers of a zone get, as far as the statuses of instances say.
+func addressesFor(z *v1beta1.DNSZone, all []*v1beta1.Bind9Instance) []netip.Addr {
+	fleet, err := bindy.FleetOf(z, all)
+	if err != nil {
+		return nil // the zone is Invalid
+	}
+	return fleet.Addresses(z.Spec.AddressTypes)
 }
 
 // refuse puts an object that does not count. One that is being deleted is not there; another one is, for what refers to

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/cli/command"
 	"github.com/zonefold/zonefold/internal/cli/content"
 	"github.com/zonefold/zonefold/internal/cli/draft"
@@ -53,18 +54,22 @@ func newExport(env command.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export ZONE [-f PATH...]",
 		Short: "Write a zone as a master file, JSON, octoDNS YAML or manifests",
-		Long: `export writes the content of a zone: as its operator last published it, from the status of
-the Zone and its ZoneSlices in a cluster, or, with -f, what becomes of objects in files.
+		Long: `export writes the content of a zone: as its operator last published it, or, with -f, what
+becomes of objects in files. In a cluster, it is read from the status of the Zone and its
+ZoneSlices. A DNSZone has its content in its status only while it is frozen. Otherwise export
+works it out from the objects of the cluster, and writes it if it has the hash that the
+status names.
 
 Formats:
 - zone: a master file that servers load. If the zone lacks a name server or an address of
   one, a placeholder with a comment takes its place.
 - json: an object with zone, namespace, name, serial, hash and entries, as in a status.
 - octodns: a file for octoDNS' YamlProvider.
-- manifests: a Zone and Records, as import writes them.
+- manifests: a Zone and Records, or a DNSZone and its records, as import writes them.
 
 Everything is sorted, so the same zone always gives the same text. If two Zones have the same
-domain name, choose one with -n.
+domain name, choose one with -n. In a cluster, ZONE may also be NAMESPACE/NAME of a Zone or
+DNSZone, with zone/ or dnszone/ before it if there are both.
 
 Exit codes: 0 when everything is in the output; 2 when the format cannot hold something,
 which standard error lists; 1 when there is no such zone, or it cannot be read.`,
@@ -76,13 +81,9 @@ which standard error lists; 1 when there is no such zone, or it cannot be read.`
 			if err != nil {
 				return err
 			}
-			name, err := command.Origin(args[0])
-			if err != nil {
-				return err
-			}
 			in.Namespace = flags.Namespace
 			return command.UntilDone(cmd.Context(), env, func(env command.Env, p *command.Progress) error {
-				e := exporting{env: env, progress: p, name: name, namespace: flags.Namespace, form: form}
+				e := exporting{env: env, progress: p, said: args[0], namespace: flags.Namespace, form: form}
 				z, err := e.find(cmd.Context(), &in, &flags, at)
 				if err != nil {
 					return err
@@ -106,6 +107,10 @@ func (e *exporting) find(ctx context.Context, in *command.InputFlags, flags *com
 	at time.Time) (fold.ZoneResult, error) {
 	if len(in.Files) == 0 {
 		return e.fromCluster(ctx, flags)
+	}
+	var err error
+	if e.name, err = command.Origin(e.said); err != nil {
+		return fold.ZoneResult{}, err
 	}
 	if in.Namespace == "" {
 		in.Namespace = "default"
@@ -146,6 +151,7 @@ func (e *exporting) only(c *fold.Composition) (fold.ZoneResult, error) {
 type exporting struct {
 	env       command.Env
 	progress  *command.Progress
+	said      string // which zone it is
 	name      dnsname.Name
 	namespace string
 	form      exportForm
@@ -208,6 +214,9 @@ func (e *exporting) manifests(out io.Writer, z fold.ZoneResult) error {
 	c.Sort()
 	options := draft.Options{Namespace: z.Object.Ref.Namespace, Name: z.Object.Name,
 		Bindy: z.Object.Kind == manifest.DNSZone}
+	if o, ok := z.Object.Bindy.(*v1beta1.DNSZone); ok {
+		options.Cluster, _ = o.Spec.Cluster() // one that contradicts itself is not accepted
+	}
 	_, err := draft.Write(c, options, func(string) (io.Writer, error) { return out, nil }, func() {})
 	return err
 }

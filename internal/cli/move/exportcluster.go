@@ -9,9 +9,11 @@ import (
 
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/cli/command"
 	"github.com/zonefold/zonefold/internal/cli/fold"
 	"github.com/zonefold/zonefold/internal/cli/manifest"
+	"github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -23,31 +25,58 @@ func (e *exporting) fromCluster(ctx context.Context, flags *command.ClusterFlags
 	if err != nil {
 		return fold.ZoneResult{}, err
 	}
-	e.progress.Begin("reading the Zone", 0)
-	var found []kubizone.Zone
-	zones := command.ZonesOf(c)
-	err = command.EachPage(ctx, zones, e.namespace, func(list *kubizone.ZoneList) {
-		for _, z := range list.Items {
-			if z.Status.FQDN == e.name.String() && z.Status.Serial != nil {
-				found = append(found, z)
+	e.progress.Begin("reading the zone", 0)
+	z, err := command.FindZone(ctx, c, e.namespace, e.said)
+	if err != nil {
+		return fold.ZoneResult{}, err
+	}
+	if e.name, err = dnsname.Parse(z.FQDN); err != nil || z.Serial == 0 {
+		return fold.ZoneResult{}, fmt.Errorf("nothing of %s is published; zonefold explain says why", z)
+	}
+	if z.DNSZone != nil {
+		return e.publishedDNSZone(ctx, flags, z)
+	}
+	return PublishedBy(ctx, c, e.name, z.Zone)
+}
+
+// publishedDNSZone returns the content of a DNSZone: what its status has while it is frozen, or else what objects say,
+// if that is what the status has the hash of.
+func (e *exporting) publishedDNSZone(ctx context.Context, flags *command.ClusterFlags,
+	z *command.FoundZone) (fold.ZoneResult, error) {
+	ref := manifest.Ref{Kind: manifest.DNSZone, Namespace: z.Namespace, Name: z.Name}
+	out := fold.ZoneResult{Object: &manifest.Object{Ref: ref, Bindy: z.DNSZone}, Serial: uint32(z.Serial),
+		Verdict: zone.Verdict{Accepted: true, Name: e.name}}
+	labelled := func(s zone.Snapshot) fold.ZoneResult {
+		out.Snapshot = s
+		out.Snapshot.SOA.Serial = out.Serial
+		return out
+	}
+	if z.DNSZone.Status.Published != "" {
+		content, err := bindy.Published(z.DNSZone)
+		return labelled(content), err
+	}
+	unseen := ""
+	for _, sources := range []bool{false, true} { // which few operators have, and which are many objects
+		in := command.ObjectFlags{InputFlags: command.InputFlags{Namespace: e.namespace}, Cluster: *flags, Sources: sources}
+		objects, err := in.Read(ctx, e.env, e.progress)
+		if err != nil {
+			return fold.ZoneResult{}, err
+		}
+		e.progress.Begin("deciding about "+command.Count(len(objects.Objects), "object"), 0)
+		for _, other := range fold.Compose(objects.Input, e.env.Now).Zones {
+			s := other.Snapshot
+			if other.Object.Ref == ref && (engine.Content{SOA: s.SOA, Hash: s.Hash}).ID() == z.DNSZone.Status.Content {
+				return labelled(s), nil
 			}
 		}
-	})
-	switch {
-	case err != nil && e.namespace == "":
-		return fold.ZoneResult{}, fmt.Errorf("looking for %s in all namespaces: %w; say with -n in which one it is", e.name,
-			err)
-	case err != nil:
-		return fold.ZoneResult{}, fmt.Errorf("looking for %s in namespace %s: %w", e.name, e.namespace, err)
-	case len(found) == 0:
-		return fold.ZoneResult{},
-			fmt.Errorf("the cluster has no Zone that is %s and was published; a DNSZone has its content on "+
-				"its servers only: transfer it from one with import axfr", e.name)
-	case len(found) > 1:
-		return fold.ZoneResult{}, fmt.Errorf("%s is the name of Zone %s/%s and of Zone %s/%s; say which one with -n", e.name,
-			found[0].Namespace, found[0].Name, found[1].Namespace, found[1].Name)
+		unseen = strings.Join(objects.Unseen, "; ")
 	}
-	return PublishedBy(ctx, c, e.name, &found[0])
+	if unseen != "" {
+		unseen = " (" + unseen + ")"
+	}
+	return fold.ZoneResult{}, fmt.Errorf("what is published of %s is not what the objects that you see say%s, and its "+
+		"status does not have it; try again when no change is under way, or transfer the zone from one of its servers "+
+		"with import axfr", z, unseen)
 }
 
 // PublishedBy returns the content of a Zone that its operator has written down, in its status or in ZoneSlices.

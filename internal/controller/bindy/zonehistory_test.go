@@ -70,6 +70,7 @@ func TestTheHistoryOfADNSZone(t *testing.T) {
 	n.zonefold([]string{"is frozen"}, "freeze", "example.com") // by an operator that has seen it before it changes
 	n.zonefold([]string{"follows its objects again"}, "thaw", "example.com")
 	first := n.writtenDown()
+	n.zonefold([]string{`"serial": ` + first, `"rdata": "192.0.2.1"`}, "export", "example.com", "--format", "json")
 
 	s.Apply(addressRecord, n.namespace, "www", "192.0.2.2")
 	s.Apply(addressRecord, n.namespace, "new", "192.0.2.3")
@@ -87,7 +88,7 @@ func TestTheHistoryOfADNSZone(t *testing.T) {
 		"goes back to serial " + first + ": 1 set of it", "is rolled back to serial " + first, "and 1 set waits"},
 		"rollback", "example.com", "--to", first, "--yes")
 	answers("www", "192.0.2.1")
-	n.writtenDown()
+	n.zonefold([]string{`"serial": ` + n.writtenDown(), `"rdata": "192.0.2.1"`}, "export", "example.com", "--format", "json")
 	s.Stop()
 	s.start()
 	s.Eventually("what waits after a restart", func() string {

@@ -69,3 +69,15 @@ func GlueFrom(i *v1beta1.Bind9Instance, types []v1beta1.AddressType) []netip.Add
 	}
 	return parsed(texts)
 }
+
+// Addresses are what name servers of a zone get that have none, by what the statuses of its instances say: addresses of
+// the types that it wants, of instances that are not scaled to nothing.
+func (f Fleet) Addresses(types []v1beta1.AddressType) []netip.Addr {
+	var out []netip.Addr
+	for _, i := range f.Instances {
+		if i.Spec.ReplicasOrDefault() != 0 && f.May(i, v1beta1.UsageAddresses) {
+			out = append(out, GlueFrom(i, types)...)
+		}
+	}
+	return out
+}
