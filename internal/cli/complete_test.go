@@ -48,8 +48,8 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: complete}
 subjects: [{kind: User, name: complete-two}]
 `
 
-// TestNamesOfZonesAreCompleted completes names with the rights of who asks, to whom nothing is said of what they may not
-// see.
+// TestNamesOfZonesAreCompleted completes names with the rights of who asks. Of what they may not see they are told
+// nothing.
 func TestNamesOfZonesAreCompleted(t *testing.T) {
 	cluster := testcluster.ForTest(t)
 	if said, err := cluster.RunKubectlInput(t.Context(), strings.NewReader(completeObjects), "apply", "-f",

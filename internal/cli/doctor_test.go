@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/zonefold/zonefold/internal/testcluster"
 )
 
@@ -171,6 +173,91 @@ func TestDoctorFindsWhatIsWrong(t *testing.T) {
 		if !strings.Contains(strings.Join(few, "\n"), want) {
 			t.Errorf("a tenant is not told %q:\n%s", want, strings.Join(few, "\n"))
 		}
+	}
+}
+
+// doctorSources are an operator that may read Services and no Nodes.
+const doctorSources = `apiVersion: v1
+kind: Namespace
+metadata: {name: doctor-sources}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: zonefold-operator, namespace: doctor-sources}
+spec:
+  replicas: 0
+  selector: {matchLabels: {a: b}}
+  template:
+    metadata: {labels: {a: b}}
+    spec:
+      containers:
+      - name: operator
+        image: zonefold/operator
+        args: [--leader-elect, "--source=service,crd", --source, gateway-udproute]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: doctor-sources}
+rules:
+- {apiGroups: [""], resources: [services, namespaces], verbs: [list, watch]}
+- {apiGroups: [discovery.k8s.io], resources: [endpointslices], verbs: [list]}
+- {apiGroups: [externaldns.k8s.io], resources: [dnsendpoints], verbs: [list, watch]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: doctor-sources}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: doctor-sources}
+subjects: [{kind: ServiceAccount, name: zonefold-operator, namespace: doctor-sources}]
+`
+
+// TestDoctorFindsSourcesThatCannotBeRead has an operator with sources on lack rights and kinds, which it is given then.
+func TestDoctorFindsSourcesThatCannotBeRead(t *testing.T) {
+	cluster := testcluster.ForTest(t)
+	apply := func(objects string) {
+		t.Helper()
+		if said, err := cluster.RunKubectlInput(t.Context(), strings.NewReader(objects), "apply", "-f", "-"); err != nil {
+			t.Fatalf("%v: %s", err, said)
+		}
+	}
+	apply(doctorSources)
+	t.Cleanup(func() {
+		if said, err := cluster.RunKubectlInput(context.WithoutCancel(t.Context()), strings.NewReader(doctorSources),
+			"delete", "--wait=false", "-f", "-"); err != nil {
+			t.Logf("%v: %s", err, said)
+		}
+	})
+	const object = "Deployment doctor-sources/zonefold-operator: "
+	found := func(args ...string) string {
+		args = append([]string{"doctor", "--kubeconfig", cluster.Kubeconfig(), "--operator-namespace", "doctor-sources"},
+			args...)
+		_, out, _ := run(t, args...)
+		var lines []string
+		for line := range strings.Lines(out) {
+			if strings.Contains(line, object) {
+				lines = append(lines, strings.ReplaceAll(line, object, ""))
+			}
+		}
+		return strings.Join(lines, "")
+	}
+	const not = "; what is published of them stays as it is\n"
+	want := "error: the sources that are on need nodes (service), and the operator's account may not list them" + not +
+		"error: the sources that are on need endpointslices.discovery.k8s.io (service), and the operator's account may " +
+		"not watch them" + not
+	for _, resource := range []string{"gateways", "listenersets", "udproutes"} {
+		want += "error: the sources that are on need " + resource + ".gateway.networking.k8s.io (gateway-udproute), and the " +
+			"API server does not serve them in version v1" + not
+	}
+	if diff := cmp.Diff(want, found()); diff != "" {
+		t.Errorf("it finds (-want +got):\n%s", diff)
+	}
+	if got := found("--as", "nobody"); !strings.HasPrefix(got, "unknown: which sources are on cannot be read: ") {
+		t.Errorf("nobody finds %q", got)
+	}
+	mended := strings.ReplaceAll(doctorSources, "verbs: [list]", "verbs: [list, watch]")
+	mended = strings.ReplaceAll(mended, "[services, namespaces]", "[services, namespaces, nodes]")
+	apply(strings.ReplaceAll(mended, ", --source, gateway-udproute", ""))
+	if got := found(); got != "" {
+		t.Errorf("with all that it needs it finds %q", got)
 	}
 }
 

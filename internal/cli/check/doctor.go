@@ -35,6 +35,8 @@ func newDoctor(env command.Env) *cobra.Command {
 - whether the CustomResourceDefinitions exist and have the fields that this version knows;
 - whether an operator is running;
 - your rights, and, if you may ask for them, those of the operator's account;
+- whether the operator can read what its sources need, if it is the Deployment
+  zonefold-operator: whether the API server has these kinds, and the account may read them;
 - each Backend, and each zone at each of its servers: whether the server can be reached and
   accepts the key, its clock, whether it has the zone, and at which serial;
 - certificates of the admission webhook and of Backends;
@@ -142,6 +144,7 @@ func (f *doctorFlags) run(ctx context.Context, env command.Env, p *command.Progr
 		return err
 	}
 	d.rights(ctx)
+	d.sources(ctx)
 	objects, err := f.diff.In.Read(ctx, env, p)
 	if err != nil {
 		return err

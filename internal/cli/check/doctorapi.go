@@ -153,7 +153,6 @@ func (d *doctor) rights(ctx context.Context) {
 
 // operatorsRights asks for the rights that every operator needs.
 func (d *doctor) operatorsRights(ctx context.Context) {
-	account := fmt.Sprintf("system:serviceaccount:%s:%s", d.flags.diff.Operator, d.flags.account)
 	object := fmt.Sprintf("ServiceAccount %s/%s", d.flags.diff.Operator, d.flags.account)
 	rules, err := operatorRules(d.flags.diff.Operator)
 	if err != nil {
@@ -162,9 +161,7 @@ func (d *doctor) operatorsRights(ctx context.Context) {
 	}
 	lacks := map[string][]string{} // verbs
 	for _, need := range rules {
-		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: account,
-			Groups:             []string{"system:serviceaccounts", "system:serviceaccounts:" + d.flags.diff.Operator},
-			ResourceAttributes: &need}}
+		review := d.asOperator(need)
 		err := d.api.Review(ctx, command.Authorization+"subjectaccessreviews", review)
 		switch {
 		case apierrors.IsForbidden(err):
@@ -183,6 +180,14 @@ func (d *doctor) operatorsRights(ctx context.Context) {
 			"install the chart of the operator's version, or apply config/install; if the operator has another account, "+
 				"say which with --operator-account and --operator-namespace")
 	}
+}
+
+// asOperator asks whether the operator's account has a right.
+func (d *doctor) asOperator(need authorizationv1.ResourceAttributes) *authorizationv1.SubjectAccessReview {
+	return &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User:               fmt.Sprintf("system:serviceaccount:%s:%s", d.flags.diff.Operator, d.flags.account),
+		Groups:             []string{"system:serviceaccounts", "system:serviceaccounts:" + d.flags.diff.Operator},
+		ResourceAttributes: &need}}
 }
 
 // resourceOf names what a right is about, as kubectl does.

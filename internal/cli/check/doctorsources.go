@@ -1,0 +1,113 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/zonefold/zonefold/internal/cli/command"
+	dialect "github.com/zonefold/zonefold/internal/dialect/sources"
+)
+
+// operatorDeployment is what the chart calls the operator's Deployment.
+const operatorDeployment = "zonefold-operator"
+
+// sources looks whether the operator can read what its sources need: whether the API server has it, and the operator's
+// account may read it. These are the causes of the metric zonefold_unread_kinds. Without the chart's Deployment nobody
+// can tell which sources are on.
+func (d *doctor) sources(ctx context.Context) {
+	object := fmt.Sprintf("Deployment %s/%s", d.flags.diff.Operator, operatorDeployment)
+	var deployment appsv1.Deployment
+	path := "/apis/apps/v1/namespaces/" + d.flags.diff.Operator + "/deployments/" + operatorDeployment
+	switch err := d.api.Read(ctx, path, &deployment); {
+	case apierrors.IsNotFound(err):
+		return
+	case err != nil:
+		d.say(doctorUnknown, object, "which sources are on cannot be read: "+err.Error(), "")
+		return
+	}
+	needed := map[schema.GroupVersionResource][]string{} // sources
+	for _, name := range sourcesOf(&deployment) {
+		for _, resource := range dialect.Reads()[name] {
+			needed[resource] = append(needed[resource], name)
+		}
+	}
+	byName := func(a, b schema.GroupVersionResource) int { return strings.Compare(a.String(), b.String()) }
+	for _, resource := range slices.SortedFunc(maps.Keys(needed), byName) {
+		what := resource.GroupResource().String()
+		whose := fmt.Sprintf("the sources that are on need %s (%s)", what, strings.Join(needed[resource], ", "))
+		const stays = "what is published of them stays as it is"
+		out := "or take the sources out of --source"
+		cause, way, err := d.unreadable(ctx, resource)
+		switch {
+		case err != nil:
+			d.say(doctorUnknown, object, fmt.Sprintf("%s, and whether the operator can read them is not known: %v", whose,
+				err), "")
+		case cause != "":
+			d.say(doctorError, object, fmt.Sprintf("%s, and %s; %s", whose, cause, stays), way+", "+out)
+		}
+	}
+}
+
+// sourcesOf are the values of --source in the arguments of the operator.
+func sourcesOf(deployment *appsv1.Deployment) []string {
+	var out []string
+	for i := range deployment.Spec.Template.Spec.Containers {
+		args := deployment.Spec.Template.Spec.Containers[i].Args
+		for i, arg := range args {
+			name, value, ok := strings.Cut(strings.TrimPrefix(arg, "-"), "=")
+			if !ok && i+1 < len(args) {
+				value = args[i+1]
+			}
+			if name != "-source" && name != "source" {
+				continue
+			}
+			for name := range strings.SplitSeq(value, ",") {
+				if name = strings.TrimSpace(name); name != "" && !slices.Contains(out, name) {
+					out = append(out, name)
+				}
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// unreadable returns why the operator cannot read objects of a kind, and the way out; "" if it can.
+func (d *doctor) unreadable(ctx context.Context, r schema.GroupVersionResource) (cause, way string, err error) {
+	served := "/apis/" + r.GroupVersion().String()
+	if r.Group == "" {
+		served = "/api/" + r.Version
+	}
+	var list metav1.APIResourceList
+	if err := d.api.Read(ctx, served, &list); err != nil && !apierrors.IsNotFound(err) {
+		return "", "", err
+	}
+	if !slices.ContainsFunc(list.APIResources, func(one metav1.APIResource) bool { return one.Name == r.Resource }) {
+		return "the API server does not serve them in version " + r.Version, "install their definition", nil
+	}
+	var definition metav1.PartialObjectMetadata
+	if strings.Contains(r.Group, ".") && d.api.Read(ctx, extensions+r.GroupResource().String(), &definition) == nil &&
+		definition.DeletionTimestamp != nil {
+		return "their definition is being deleted", "install it again when it is gone", nil
+	}
+	for _, verb := range []string{"list", "watch"} {
+		review := d.asOperator(authorizationv1.ResourceAttributes{Group: r.Group, Resource: r.Resource, Verb: verb})
+		if err := d.api.Review(ctx, command.Authorization+"subjectaccessreviews", review); err != nil {
+			return "", "", err
+		}
+		if !review.Status.Allowed {
+			return "the operator's account may not " + verb + " them", "give it the right, as the value sources of the chart does",
+				nil
+		}
+	}
+	return "", "", nil
+}

@@ -1,0 +1,35 @@
+package sources
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	externaldns "github.com/zonefold/zonefold/api/externaldns/v1alpha1"
+)
+
+// Reads are the resources that each source reads, by the names that external-dns gives to sources. Who may not list and
+// watch one of them, or has an API server without it, cannot follow the source.
+func Reads() map[string][]schema.GroupVersionResource {
+	nodes := corev1.SchemeGroupVersion.WithResource("nodes")
+	gateways := gatewayv1.SchemeGroupVersion.WithResource("gateways")
+	routes := func(resource string) []schema.GroupVersionResource {
+		return []schema.GroupVersionResource{gatewayv1.SchemeGroupVersion.WithResource(resource), gateways,
+			gatewayv1.SchemeGroupVersion.WithResource("listenersets"), corev1.SchemeGroupVersion.WithResource("namespaces")}
+	}
+	return map[string][]schema.GroupVersionResource{
+		"service": {corev1.SchemeGroupVersion.WithResource("services"),
+			discoveryv1.SchemeGroupVersion.WithResource("endpointslices"), nodes},
+		"ingress":           {networkingv1.SchemeGroupVersion.WithResource("ingresses")},
+		"node":              {nodes},
+		"crd":               {externaldns.GroupVersion.WithResource("dnsendpoints")},
+		"gateway":           {gateways},
+		"gateway-httproute": routes("httproutes"),
+		"gateway-grpcroute": routes("grpcroutes"),
+		"gateway-tlsroute":  routes("tlsroutes"),
+		"gateway-tcproute":  routes("tcproutes"),
+		"gateway-udproute":  routes("udproutes"),
+	}
+}
