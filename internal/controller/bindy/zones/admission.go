@@ -24,9 +24,9 @@ func (z *Zones) LookAtZone(ctx context.Context, old, o client.Object) controller
 	}
 	fleet := fleetFor(dnsZone, all, nil)
 	converted := dialect.ConvertZone(dnsZone, fleet.addresses)
-	z.mu.Lock()
-	converted.Warnings = append(converted.Warnings, z.homes.Notes(converted.ID)...)
-	z.mu.Unlock()
+	st, unlock := z.state.Lock()
+	converted.Warnings = append(converted.Warnings, st.homes.Notes(converted.ID)...)
+	unlock()
 	converted.Warnings = append(converted.Warnings, fleet.glueless(converted.ID, dnsZone.Spec.AddressTypes)...)
 	found := z.foresight.Look(ctx, core.Inquiry{
 		ID: converted.ID, Stored: old != nil,
@@ -47,9 +47,9 @@ func (z *Zones) LookAtRecord(ctx context.Context, old, o client.Object) controll
 	return z.foresight.Look(ctx, core.Inquiry{
 		ID: r.ID, Stored: old != nil, Missing: []zone.Reason{v1beta1.ReasonZoneNotFound, v1beta1.ReasonNotSelected},
 		Forecast: func(ctx context.Context) (zone.Forecast, bool) {
-			z.mu.Lock()
-			home := z.homes.Foresee(r)
-			z.mu.Unlock()
+			st, unlock := z.state.Lock()
+			home := st.homes.Foresee(r)
+			unlock()
 			return z.foresight.Claim(ctx, dialect.ConvertRecord(r, home))
 		},
 	})

@@ -34,6 +34,10 @@ func (f fleetOf) has(instance client.ObjectKey) bool {
 	return slices.Contains(f.primaries, instance) || slices.Contains(f.secondaries, instance)
 }
 
+// allocating is finding out which instances have zones. Only one has it at a time, so that what was seen first is noted
+// first.
+type allocating struct{ z *Zones }
+
 // allocate finds out anew which instances have which zones.
 func (z *Zones) allocate() {
 	z.allocateThose(func(*v1beta1.DNSZone) bool { return true }, func(assignment) bool { return true })
@@ -48,56 +52,57 @@ func (z *Zones) allocateIn(namespace string) {
 }
 
 func (z *Zones) allocateThose(concerns func(*v1beta1.DNSZone) bool, assigns func(assignment) bool) {
-	z.allocating.Lock()
-	defer z.allocating.Unlock()
+	a, done := z.allocating.Lock()
+	defer done()
 	all, err := z.instances()
-	z.mu.Lock()
+	st, unlock := z.state.Lock()
 	var zones []*v1beta1.DNSZone
-	for _, k := range z.known {
+	for _, k := range st.known {
 		if k.zone != nil && concerns(k.zone) {
 			zones = append(zones, k.zone)
 		}
 	}
 	var assigned []zone.ID
-	for id, l := range z.assignments {
+	for id, l := range st.assignments {
 		if assigns(l) {
 			assigned = append(assigned, id)
 		}
 	}
-	z.mu.Unlock()
+	unlock()
 	for _, o := range zones {
-		if id := dialect.ZoneID(o.Namespace, o.Name); z.setFleet(id, fleetFor(o, all, err)) {
-			z.mu.Lock()
-			z.putAgain(id)
-			z.mu.Unlock()
+		if id := dialect.ZoneID(o.Namespace, o.Name); a.setFleet(id, fleetFor(o, all, err)) {
+			st, unlock := z.state.Lock()
+			st.putAgain(id)
+			unlock()
 			z.deliveries.Sync(id)
 		}
 	}
 	for _, id := range assigned {
-		z.locateAssignment(id)
+		a.assignment(id)
 	}
 }
 
 // allocateZone finds out which instances have a zone.
 func (z *Zones) allocateZone(o *v1beta1.DNSZone) {
-	z.allocating.Lock()
-	defer z.allocating.Unlock()
+	a, done := z.allocating.Lock()
+	defer done()
 	all, err := z.instances()
-	z.setFleet(dialect.ZoneID(o.Namespace, o.Name), fleetFor(o, all, err))
+	a.setFleet(dialect.ZoneID(o.Namespace, o.Name), fleetFor(o, all, err))
 }
 
-// settle notes which instances have a zone, and reports whether these are others than before.
-func (z *Zones) setFleet(id zone.ID, fleet fleetOf) bool {
-	z.mu.Lock()
-	before := z.fleets[id]
-	fleet = z.withSigner(id, fleet)
-	if z.fleets[id] = fleet; reflect.DeepEqual(fleet, fleetOf{}) {
-		delete(z.fleets, id)
+// setFleet notes which instances have a zone, and reports whether these are others than before.
+func (a *allocating) setFleet(id zone.ID, fleet fleetOf) bool {
+	z := a.z
+	st, unlock := z.state.Lock()
+	before := st.fleets[id]
+	fleet = st.withSigner(id, fleet)
+	if st.fleets[id] = fleet; reflect.DeepEqual(fleet, fleetOf{}) {
+		delete(st.fleets, id)
 	}
-	called := z.names.of[id]
-	others := z.rename(id)
-	renamed := called != z.names.of[id]
-	z.mu.Unlock()
+	called := st.names.of[id]
+	others := st.rename(id)
+	renamed := called != st.names.of[id]
+	unlock()
 	same := reflect.DeepEqual(before, fleet)
 	if !same || renamed {
 		z.revisit(others)

@@ -218,7 +218,7 @@ func TestWhoMaySignAZone(t *testing.T) {
 			if c.was != "" {
 				z.Status.DNSSEC = &v1beta1.ZoneDNSSEC{Signer: c.was, Signed: c.signed}
 			}
-			zones := &Zones{
+			zones := &state{
 				known: map[zone.ID]*known{id: {zone: z}}, fleets: map[zone.ID]fleetOf{},
 				hosts: map[client.ObjectKey]*host{own: {signs: c.own}, other: {signs: c.other}},
 			}

@@ -42,16 +42,16 @@ func (z *Zones) Host(d *delivery.Deliveries) {
 
 // OnFleet implements controller.Fleets.
 func (z *Zones) OnFleet(f func(types.NamespacedName)) {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	z.onFleet = f
+	st, unlock := z.state.Lock()
+	defer unlock()
+	st.onFleet = f
 }
 
 // fleetChanged says that the cluster of an instance may have other servers now.
 func (z *Zones) fleetChanged(i *v1beta1.Bind9Instance) {
-	z.mu.Lock()
-	f := z.onFleet
-	z.mu.Unlock()
+	st, unlock := z.state.Lock()
+	f := st.onFleet
+	unlock()
 	if f != nil && i.Spec.ClusterRef != "" {
 		f(types.NamespacedName{Namespace: i.Namespace, Name: i.Spec.ClusterRef})
 	}
@@ -78,12 +78,12 @@ func (z *Zones) Fleet(cluster types.NamespacedName) ([]delivery.Server, *control
 			"Bind9Cluster %s has no primaries; create it, or correct bind9.clusterRef.", cluster))
 		return nil, &o
 	}
-	z.mu.Lock()
-	defer z.mu.Unlock()
+	st, unlock := z.state.Lock()
+	defer unlock()
 	var servers []delivery.Server
 	var troubles []string
 	for _, key := range fleet.primaries {
-		h := z.hosts[key]
+		h := st.hosts[key]
 		switch {
 		case h == nil:
 			troubles = append(troubles, fmt.Sprintf("Bind9Instance %s has no servers yet.", key))
@@ -102,11 +102,11 @@ func (z *Zones) Fleet(cluster types.NamespacedName) ([]delivery.Server, *control
 
 // Behind implements controller.Fleets.
 func (z *Zones) Behind(id zone.ID, serial uint32) *controller.Outcome {
-	z.mu.Lock()
-	defer z.mu.Unlock()
+	st, unlock := z.state.Lock()
+	defer unlock()
 	var worst *controller.Outcome
-	for _, key := range z.fleets[id].secondaries {
-		n := z.secondaryNews(id, key, serial)
+	for _, key := range st.fleets[id].secondaries {
+		n := st.secondaryNews(id, key, serial)
 		if n.state == v1beta1.StateConfigured {
 			continue
 		}
@@ -132,25 +132,25 @@ func (z *Zones) reconcileAssignment(_ context.Context, id zone.ID) error {
 		return nil // it is told again
 	}
 	z.takeOver(id, now)
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	if z.takenOver != nil {
-		z.takenOver[id] = true
+	st, unlock := z.state.Lock()
+	defer unlock()
+	if st.takenOver != nil {
+		st.takenOver[id] = true
 	}
 	return nil
 }
 
 // takeOver records where a zone of another dialect is, and has done what follows from that.
 func (z *Zones) takeOver(id zone.ID, now delivery.Assignment) {
-	z.mu.Lock()
-	before, known := z.assignments[id]
+	st, unlock := z.state.Lock()
+	before, known := st.assignments[id]
 	after := assignment{zone: now.Zone, uid: now.UID, since: now.Since, serial: now.Serial, in: now.Fleets}
 	if len(now.Fleets) == 0 {
-		delete(z.assignments, id)
+		delete(st.assignments, id)
 	} else {
-		z.assignments[id] = after
+		st.assignments[id] = after
 	}
-	z.mu.Unlock()
+	unlock()
 	another := before.zone != after.zone || before.uid != after.uid
 	switch {
 	case !known && len(now.Fleets) == 0:
@@ -173,24 +173,24 @@ func (z *Zones) takeOver(id zone.ID, now delivery.Assignment) {
 }
 
 func (z *Zones) fleetOf(id zone.ID) fleetOf {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	return z.fleets[id]
+	st, unlock := z.state.Lock()
+	defer unlock()
+	return st.fleets[id]
 }
 
 // allocateAssignment finds out anew which instances have a zone of another dialect.
 func (z *Zones) allocateAssignment(id zone.ID) {
-	z.allocating.Lock()
-	defer z.allocating.Unlock()
-	z.locateAssignment(id)
+	a, done := z.allocating.Lock()
+	defer done()
+	a.assignment(id)
 }
 
-// locateAssignment is allocateAssignment. z.allocating is held.
-func (z *Zones) locateAssignment(id zone.ID) {
-	z.mu.Lock()
-	in := z.assignments[id].in
-	z.mu.Unlock()
-	z.setFleet(id, z.clusters(in))
+// assignment finds out anew which instances have a zone of another dialect.
+func (a *allocating) assignment(id zone.ID) {
+	st, unlock := a.z.state.Lock()
+	in := st.assignments[id].in
+	unlock()
+	a.setFleet(id, a.z.clusters(in))
 }
 
 // clusters are the instances of clusters.
@@ -214,16 +214,16 @@ type servedZone struct {
 	since time.Time
 }
 
-// servedZone returns what is to be known of a zone that instances have. z.mu is held.
-func (z *Zones) servedZone(id zone.ID) (servedZone, bool) {
+// servedZone returns what is to be known of a zone that instances have.
+func (st *state) servedZone(id zone.ID) (servedZone, bool) {
 	ref := v1beta1.InstanceZone{ZoneReference: v1beta1.ZoneReference{
 		APIVersion: v1beta1.GroupVersion.String(), Kind: id.Kind, Name: id.Name, Namespace: id.Namespace,
 	}}
-	if l, ok := z.assignments[id]; ok {
-		ref.APIVersion, ref.ZoneName, ref.UID = z.assignerVersion, dialect.CanonicalZone(l.zone.String()), l.uid
+	if l, ok := st.assignments[id]; ok {
+		ref.APIVersion, ref.ZoneName, ref.UID = st.z.assignerVersion, dialect.CanonicalZone(l.zone.String()), l.uid
 		return servedZone{ref: ref, since: l.since}, true
 	}
-	k := z.known[id]
+	k := st.known[id]
 	if k == nil || k.zone == nil {
 		return servedZone{}, false
 	}
@@ -234,9 +234,9 @@ func (z *Zones) servedZone(id zone.ID) (servedZone, bool) {
 // nameOf returns the name under which a zone is served, and whether it is; decided is false as long as that is not
 // known.
 func (z *Zones) nameOf(id zone.ID) (name dnsname.Name, served, decided bool) {
-	z.mu.Lock()
-	l, ok := z.assignments[id]
-	z.mu.Unlock()
+	st, unlock := z.state.Lock()
+	l, ok := st.assignments[id]
+	unlock()
 	if ok {
 		return l.zone, true, true
 	}

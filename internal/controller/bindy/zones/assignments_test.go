@@ -80,9 +80,9 @@ func newPair(t *testing.T) *pair {
 		p.at, p.pods, place.Servers = append(p.at, c), append(p.pods, pod), append(place.Servers, pod.server)
 	}
 	p.second.SetDown(true)
-	p.z.mu.Lock()
-	p.z.hosts[aPrimary] = &host{primary: true, pods: p.pods}
-	p.z.mu.Unlock()
+	st, unlock := p.z.state.Lock()
+	st.hosts[aPrimary] = &host{primary: true, pods: p.pods}
+	unlock()
 	p.hosted.PutPlace(place)
 	engine := delivery.NewEngine(engine.Config{Clock: backend.SystemClock{}, Rand: func() float64 {
 		return 0.5
@@ -173,9 +173,9 @@ func TestAZoneThatIsAboutToBeLodgedIsNotRemoved(t *testing.T) {
 			Labels: map[string]string{v1beta1.InstanceLabel: "dns", appsv1.DefaultDeploymentUniqueLabelKey: "5d4f8c7b9"},
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "dns-5d4f8c7b9",
 				UID: "set", Controller: ptr.To(true)}}}}})
-		p.z.mu.Lock()
-		defer p.z.mu.Unlock()
-		return len(p.z.hosts[aPrimary].unswept) > 0
+		st, unlock := p.z.state.Lock()
+		defer unlock()
+		return len(st.hosts[aPrimary].unswept) > 0
 	}
 	if p.until("the decision", p.hosted.Decided); removes() {
 		t.Error("it is removed from where it is to be")

@@ -22,27 +22,27 @@ const (
 // wakeInstances has instances looked at again: at once, or with all that happens until then, when the last look was
 // just now.
 func (z *Zones) wakeInstances(keys ...client.ObjectKey) {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	if z.wake == nil {
+	st, unlock := z.state.Lock()
+	defer unlock()
+	if st.wake == nil {
 		return
 	}
 	now := z.Clock.Now()
 	for _, key := range keys {
-		due := z.due[key]
+		due := st.due[key]
 		if !due.After(now) {
 			pause := leastPause
-			if h := z.hosts[key]; h != nil {
+			if h := st.hosts[key]; h != nil {
 				pause += time.Duration(len(h.ledger.of)) * pauseForZone
 			}
 			if due = due.Add(pause); due.Before(now) {
 				due = now
 			}
-			z.due[key] = due
+			st.due[key] = due
 		}
 		// Also if it was asked for already: the queue has each instance once, and may have handed it out before that because
 		// of something else.
-		z.wake.AddAfter(reconcile.Request{NamespacedName: key}, due.Sub(now))
+		st.wake.AddAfter(reconcile.Request{NamespacedName: key}, due.Sub(now))
 	}
 }
 
@@ -63,14 +63,14 @@ func (z *Zones) busy() bool {
 	}
 	rushing := z.backlog() >= manyZones
 	now := z.Clock.Now()
-	z.mu.Lock()
-	defer z.mu.Unlock()
+	st, unlock := z.state.Lock()
+	defer unlock()
 	if !rushing {
-		z.backlogSince = time.Time{}
-	} else if z.backlogSince.IsZero() {
-		z.backlogSince = now
+		st.backlogSince = time.Time{}
+	} else if st.backlogSince.IsZero() {
+		st.backlogSince = now
 	}
-	return rushing && now.Sub(z.backlogSince) < maxBacklog
+	return rushing && now.Sub(st.backlogSince) < maxBacklog
 }
 
 // How long something may be on its way before that is worth a write: when it waits for its turn among others, longer.
@@ -103,14 +103,14 @@ func (z *Zones) rest(id zone.ID, o *v1beta1.DNSZone, ready controller.Outcome) t
 	if o.Status.ObservedGeneration != o.Generation || !dialect.HasReason(o.Status.Conditions, ready.Reason) {
 		return 0
 	}
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	return z.know(id).written.Add(statusRest).Sub(z.Clock.Now())
+	st, unlock := z.state.Lock()
+	defer unlock()
+	return st.know(id).written.Add(statusRest).Sub(z.Clock.Now())
 }
 
 // wrote records that the status of a zone was just written.
 func (z *Zones) wrote(id zone.ID) {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	z.know(id).written = z.Clock.Now()
+	st, unlock := z.state.Lock()
+	defer unlock()
+	st.know(id).written = z.Clock.Now()
 }

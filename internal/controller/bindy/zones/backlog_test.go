@@ -24,7 +24,8 @@ func (c stoppedClock) Now() time.Time { return c.at }
 func TestAnInstanceThatWasHandedOutEarlyIsWokenAgain(t *testing.T) {
 	queue := priorityqueue.New[reconcile.Request](t.Name())
 	defer queue.ShutDown()
-	z := &Zones{due: map[client.ObjectKey]time.Time{}}
+	z := &Zones{}
+	z.knowNothing()
 	z.Clock = stoppedClock{at: time.Unix(1000, 0)}
 	if err := z.Wakes(t.Context(), queue); err != nil {
 		t.Fatal(err)

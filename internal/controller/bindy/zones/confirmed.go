@@ -7,13 +7,13 @@ import "github.com/zonefold/zonefold/internal/zone"
 // nothing else.
 func (z *Zones) visitConfirmed(id zone.ID) {
 	var made []*Pod
-	z.mu.Lock()
-	for _, f := range z.follows[id] {
+	st, unlock := z.state.Lock()
+	for _, f := range st.follows[id] {
 		if f.writes && !f.there {
 			made = append(made, f.pod)
 		}
 	}
-	z.mu.Unlock()
+	unlock()
 	for _, p := range made {
 		if z.assigner.Load().Has(id, p.server.Name) {
 			z.servers.Enqueue(followID(id, p.UID))

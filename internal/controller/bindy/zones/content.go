@@ -16,11 +16,11 @@ import (
 // If it has not, the instance is woken when that may have changed.
 func (z *Zones) ContentOf(instance client.ObjectKey, uid types.UID) (names []string, complete bool) {
 	z.addPending(instance)
-	z.mu.Lock()
-	h := z.hosts[instance]
+	st, unlock := z.state.Lock()
+	h := st.hosts[instance]
 	pod := h.pod(uid)
 	var ids, follows []zone.ID // that the instance has as a primary, and others
-	for id, fleet := range z.fleets {
+	for id, fleet := range st.fleets {
 		switch {
 		case slices.Contains(fleet.primaries, instance):
 			ids = append(ids, id)
@@ -29,7 +29,7 @@ func (z *Zones) ContentOf(instance client.ObjectKey, uid types.UID) (names []str
 		}
 	}
 	swept := pod != nil && !h.unswept[uid]
-	z.mu.Unlock()
+	unlock()
 	if !swept {
 		return nil, false
 	}
@@ -40,11 +40,11 @@ func (z *Zones) ContentOf(instance client.ObjectKey, uid types.UID) (names []str
 		complete = complete && all
 	}
 	for _, id := range follows {
-		z.mu.Lock()
-		f := z.follows[id][uid]
+		st, unlock := z.state.Lock()
+		f := st.follows[id][uid]
 		there := f != nil && f.there && f.whole
-		without := z.elder(id, instance) != "" || f != nil && f.lastApplied == nothing && z.noSource(f) != ""
-		z.mu.Unlock()
+		without := st.elder(id, instance) != "" || f != nil && f.lastApplied == nothing && st.noSource(f) != ""
+		unlock()
 		if without || z.deliveriesOf(id).Refused(id) {
 			continue
 		}

@@ -20,7 +20,8 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// A follow is what is known of a zone at one pod, beside what Deliveries know: how far a secondary is.
+// A follow is what is known of a zone at one pod, beside what Deliveries know: how far a secondary is. Its zone, pod
+// and role stay; only who has the state reads or changes the rest.
 type follow struct {
 	zone        zone.ID
 	pod         *Pod
@@ -44,8 +45,8 @@ type follow struct {
 	heard  time.Time // when a secondary has answered last, about the zone; zero: it has not yet
 }
 
-// forget has a secondary told of the zone anew, and asked what it has of it. Zones.mu is held.
-func (f *follow) forget() {
+// forget has a secondary told of the zone anew, and asked what it has of it.
+func (*state) forget(f *follow) {
 	f.there, f.serial, f.seen, f.need, f.whole, f.tries = false, 0, 0, 0, false, 0
 }
 
@@ -54,24 +55,24 @@ func followID(id zone.ID, pod types.UID) zone.ID {
 	return zone.ID{Kind: id.Kind + " " + string(pod), Namespace: id.Namespace, Name: id.Name}
 }
 
-// followOf returns what is known of a zone at a pod, nil if the zone is not to be there. z.mu is held.
-func (z *Zones) followOf(queued zone.ID) *follow {
+// followOf returns what is known of a zone at a pod, nil if the zone is not to be there.
+func (st *state) followOf(queued zone.ID) *follow {
 	kind, pod, _ := strings.Cut(queued.Kind, " ")
-	return z.follows[zone.ID{Kind: kind, Namespace: queued.Namespace, Name: queued.Name}][types.UID(pod)]
+	return st.follows[zone.ID{Kind: kind, Namespace: queued.Namespace, Name: queued.Name}][types.UID(pod)]
 }
 
 // visitServers has every pod of a zone looked at, and forgets those that are not the zone's any more.
 func (z *Zones) visitServers(id zone.ID) {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	before, now := z.follows[id], map[types.UID]*follow{}
-	for _, key := range z.fleets[id].all() {
-		h := z.hosts[key]
+	st, unlock := z.state.Lock()
+	defer unlock()
+	before, now := st.follows[id], map[types.UID]*follow{}
+	for _, key := range st.fleets[id].all() {
+		h := st.hosts[key]
 		if h == nil {
 			continue
 		}
 		for _, p := range h.pods {
-			f, writes := before[p.UID], slices.Contains(z.fleets[id].primaries, key)
+			f, writes := before[p.UID], slices.Contains(st.fleets[id].primaries, key)
 			if f == nil || f.pod != p || f.writes != writes {
 				f = &follow{zone: id, pod: p, writes: writes}
 			}
@@ -80,36 +81,36 @@ func (z *Zones) visitServers(id zone.ID) {
 		}
 	}
 	z.notices.Enqueue(id)
-	if z.follows[id] = now; len(now) == 0 {
-		delete(z.follows, id)
-		delete(z.notified, id)
+	if st.follows[id] = now; len(now) == 0 {
+		delete(st.follows, id)
+		delete(st.notified, id)
 	}
 }
 
 // visitAll has the zones of an instance looked at wherever they are: primaries and secondaries know each other's
 // addresses.
 func (z *Zones) visitAll(instance client.ObjectKey) {
-	z.mu.Lock()
+	st, unlock := z.state.Lock()
 	var ids []zone.ID
-	for id, fleet := range z.fleets {
+	for id, fleet := range st.fleets {
 		if fleet.has(instance) {
 			ids = append(ids, id)
 		}
 	}
-	z.mu.Unlock()
+	unlock()
 	for _, id := range ids {
 		z.changed(id)
 	}
 }
 
-// addressesOf are where the pods of instances answer. z.mu is held.
+// addressesOf are where the pods of instances answer.
 //
 // Only those of one transfer key count: each cluster has its own, so a server of another one can neither transfer from
 // it nor to it.
-func (z *Zones) addressesOf(instances []client.ObjectKey, transfer client.ObjectKey) []netip.AddrPort {
+func (st *state) addressesOf(instances []client.ObjectKey, transfer client.ObjectKey) []netip.AddrPort {
 	var out []netip.AddrPort
 	for _, key := range instances {
-		if h := z.hosts[key]; h != nil && h.transfer == transfer {
+		if h := st.hosts[key]; h != nil && h.transfer == transfer {
 			for _, p := range h.pods {
 				out = append(out, p.address)
 			}
@@ -120,11 +121,11 @@ func (z *Zones) addressesOf(instances []client.ObjectKey, transfer client.Object
 }
 
 // notifiedAt are the addresses of the servers of instances that are told of news: also those that are to go, for as
-// long as they serve. z.mu is held.
-func (z *Zones) notifiedAt(instances []client.ObjectKey, transfer client.ObjectKey) []netip.AddrPort {
-	out := z.addressesOf(instances, transfer)
+// long as they serve.
+func (st *state) notifiedAt(instances []client.ObjectKey, transfer client.ObjectKey) []netip.AddrPort {
+	out := st.addressesOf(instances, transfer)
 	for _, key := range instances {
-		if h := z.hosts[key]; h != nil && h.transfer == transfer {
+		if h := st.hosts[key]; h != nil && h.transfer == transfer {
 			for _, p := range h.ending {
 				out = append(out, p.address)
 			}
@@ -136,45 +137,45 @@ func (z *Zones) notifiedAt(instances []client.ObjectKey, transfer client.ObjectK
 
 // settingsAt are those of the zone of a name that an instance has.
 func (z *Zones) settingsAt(instance client.ObjectKey, name dnsname.Name) ZoneSettings {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	h := z.hosts[instance]
+	st, unlock := z.state.Lock()
+	defer unlock()
+	h := st.hosts[instance]
 	if h == nil {
 		return ZoneSettings{}
 	}
-	of := z.holderAt(instance, dialect.CanonicalZone(name.String()))
-	fleet := z.fleets[of]
+	of := st.holderAt(instance, dialect.CanonicalZone(name.String()))
+	fleet := st.fleets[of]
 	return ZoneSettings{
-		AlsoNotify: z.notifiedAt(z.held(of, fleet.secondaries), h.transfer), DNSSECPolicy: fleet.signer.policy,
+		AlsoNotify: st.notifiedAt(st.held(of, fleet.secondaries), h.transfer), DNSSECPolicy: fleet.signer.policy,
 		Sole: !fleet.signer.none(),
 	}
 }
 
 // serve brings what a zone is at one pod, beside its content, to what it should be.
 func (z *Zones) serve(ctx context.Context, id zone.ID) error {
-	z.mu.Lock()
-	f := z.followOf(id)
+	st, unlock := z.state.Lock()
+	f := st.followOf(id)
 	if f == nil {
-		z.mu.Unlock()
+		unlock()
 		return nil
 	}
 	var primaries []netip.AddrPort
 	noSource, stale := "", false
-	if h := z.hosts[f.pod.instance]; h != nil {
-		primaries = z.addressesOf(z.held(f.zone, z.fleets[f.zone].primaries), h.transfer)
-		noSource = z.noSource(f)
+	if h := st.hosts[f.pod.instance]; h != nil {
+		primaries = st.addressesOf(st.held(f.zone, st.fleets[f.zone].primaries), h.transfer)
+		noSource = st.noSource(f)
 		stale = noSource != "" && f.lastApplied != nothing
-		noSource = cmp.Or(noSource, z.elder(f.zone, f.pod.instance))
+		noSource = cmp.Or(noSource, st.elder(f.zone, f.pod.instance))
 	}
 	if noSource != "" { // what it has of another zone says nothing about this one
-		f.forget()
-		f.suspect(z.Clock.Now())
+		st.forget(f)
+		st.suspect(f, z.Clock.Now())
 	}
 	bound := servers.CallTime
 	if !f.suspectSince.IsZero() {
 		bound = wholeZone
 	}
-	z.mu.Unlock()
+	unlock()
 	name, served, _ := z.nameOf(f.zone)
 	if !served {
 		return nil
@@ -182,10 +183,10 @@ func (z *Zones) serve(ctx context.Context, id zone.ID) error {
 	ctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
 	if noSource != "" || !f.writes && len(primaries) == 0 {
-		z.mu.Lock()
+		_, unlock := z.state.Lock()
 		news := f.trouble != noSource
 		f.trouble = noSource
-		z.mu.Unlock()
+		unlock()
 		if news {
 			z.news(f.zone)
 		}
@@ -219,18 +220,18 @@ func (z *Zones) removeStale(ctx context.Context, f *follow, name dnsname.Name) e
 	if err := f.pod.follower.Remove(ctx, name); err != nil {
 		return &controller.Later{After: lastAgain, Err: err} // the zone says already why it is not there
 	}
-	z.mu.Lock()
+	_, unlock := z.state.Lock()
 	f.lastApplied = nothing
-	z.mu.Unlock()
+	unlock()
 	z.wakePending(f.zone) // the pod need not have it to be ready
 	return nil
 }
 
-// noSource says that a secondary has no server to transfer a zone from, as a sentence. z.mu is held.
-func (z *Zones) noSource(f *follow) string {
-	h, primaries := z.hosts[f.pod.instance], z.fleets[f.zone].primaries
+// noSource says that a secondary has no server to transfer a zone from, as a sentence.
+func (st *state) noSource(f *follow) string {
+	h, primaries := st.hosts[f.pod.instance], st.fleets[f.zone].primaries
 	if f.writes || len(primaries) == 0 || slices.ContainsFunc(primaries, func(key client.ObjectKey) bool {
-		p := z.hosts[key]
+		p := st.hosts[key]
 		return p == nil || p.transfer == h.transfer
 	}) {
 		return ""
@@ -249,9 +250,9 @@ func (z *Zones) configure(ctx context.Context, f *follow, name dnsname.Name) err
 	settings := f.pod.Settings(name)
 	update, transfer, _ := f.pod.Keys()
 	now := fmt.Sprint(settings, update.Name, transfer.Name)
-	z.mu.Lock()
+	_, unlock := z.state.Lock()
 	same := f.there && f.trouble == "" && f.name == name && f.lastApplied == now
-	z.mu.Unlock()
+	unlock()
 	if !same {
 		if _, err := c.Configure(ctx, name); err != nil {
 			if backend.Class(err) == backend.ErrNoZone { // whatever reading it has shown
@@ -259,17 +260,17 @@ func (z *Zones) configure(ctx context.Context, f *follow, name dnsname.Name) err
 			}
 			return z.retry(f, err)
 		}
-		z.mu.Lock()
+		_, unlock := z.state.Lock()
 		f.there, f.trouble, f.name, f.tries = true, "", name, 0
 		f.lastApplied = now
-		z.mu.Unlock()
+		unlock()
 	}
 	if more, err := z.lookAtSignatures(ctx, f, name); more || err != nil {
 		return z.retry(f, err)
 	}
-	z.mu.Lock()
+	_, unlock = z.state.Lock()
 	f.tries = 0
-	z.mu.Unlock()
+	unlock()
 	return nil
 }
 
@@ -277,9 +278,9 @@ func (z *Zones) configure(ctx context.Context, f *follow, name dnsname.Name) err
 func (z *Zones) follow(ctx context.Context, f *follow, name dnsname.Name, primaries []netip.AddrPort) error {
 	_, transfer, _ := f.pod.Keys()
 	now := fmt.Sprint(primaries, transfer.Name)
-	z.mu.Lock()
+	_, unlock := z.state.Lock()
 	told := f.there && f.name == name && f.lastApplied == now
-	z.mu.Unlock()
+	unlock()
 	newest, wanted := z.newest(f.zone)
 	if wait := z.untilPrimary(f, newest); wait > 0 {
 		return &controller.Later{After: wait}
@@ -292,21 +293,21 @@ func (z *Zones) follow(ctx context.Context, f *follow, name dnsname.Name, primar
 		if err := f.begin(ctx, name, primaries); err != nil {
 			return z.retry(f, err)
 		}
-		z.mu.Lock()
-		if z.follows[f.zone][f.pod.UID] != f { // it was to be told no more while it was told
-			z.mu.Unlock()
+		st, unlock := z.state.Lock()
+		if st.follows[f.zone][f.pod.UID] != f { // it was to be told no more while it was told
+			unlock()
 			return z.unfollow(ctx, f, name)
 		}
 		f.heard = z.Clock.Now()
 		if f.name != name { // what it had under another name is no news of this one
-			f.forget()
+			st.forget(f)
 		}
-		if !f.there && z.others(f) {
-			f.suspect(z.Clock.Now())
+		if !f.there && st.others(f) {
+			st.suspect(f, z.Clock.Now())
 		}
 		f.there, f.name = true, name
 		f.lastApplied = now
-		z.mu.Unlock()
+		unlock()
 	}
 	has, wait := z.wantSerial(f, newest, wanted)
 	switch {

@@ -69,11 +69,11 @@ func (z *Zones) drop(gone any) {
 		id := dialect.ZoneID(o.Namespace, o.Name)
 		z.removeZone(id, nil)
 		z.deliveries.Freeze(id, nil)
-		z.mu.Lock()
-		delete(z.known, id)
+		st, unlock := z.state.Lock()
+		delete(st.known, id)
 		z.ceilings.Forget(id)
 		z.past.Forget(id)
-		z.mu.Unlock()
+		unlock()
 		z.deliveries.Sync(id)
 	case *v1beta1.Bind9Instance:
 		z.allocateIn(o.Namespace)
@@ -115,9 +115,9 @@ func (z *Zones) putZone(old client.Object, o *v1beta1.DNSZone) {
 		z.deliveries.Sync(id)
 		return
 	}
-	z.mu.Lock()
-	z.know(id).zone = o
-	z.mu.Unlock()
+	st, unlock := z.state.Lock()
+	st.know(id).zone = o
+	unlock()
 	z.allocateZone(o)
 	z.arrange(o)
 	z.deliveries.Sync(id)
@@ -126,48 +126,54 @@ func (z *Zones) putZone(old client.Object, o *v1beta1.DNSZone) {
 // arrange hands a zone to the World, and what follows from it.
 func (z *Zones) arrange(o *v1beta1.DNSZone) {
 	id := dialect.ZoneID(o.Namespace, o.Name)
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	z.know(id).zone = o
-	moved := z.homes.PutZone(o)
-	z.putAgain(id)
-	z.move(moved)
+	st, unlock := z.state.Lock()
+	defer unlock()
+	st.know(id).zone = o
+	moved := st.homes.PutZone(o)
+	st.putAgain(id)
+	st.move(moved)
 }
 
 // removeZone takes a zone out of the World: it is going, or gone if that is nil. Its records go where else they may.
 func (z *Zones) removeZone(id zone.ID, going *v1beta1.DNSZone) {
-	z.allocating.Lock()
-	z.mu.Lock()
-	if k := z.known[id]; k != nil {
-		k.zone = nil
-	}
-	before := z.fleets[id]
-	delete(z.fleets, id)
-	others := z.rename(id)
-	z.core.DeleteZone(id)
-	if going != nil {
-		z.move(z.homes.PutZone(going))
-	} else {
-		z.move(z.homes.DeleteZone(id))
-	}
-	z.mu.Unlock()
-	z.allocating.Unlock()
+	a, done := z.allocating.Lock()
+	before, others := a.remove(id, going)
+	done()
 	z.wakeInstances(before.all()...)
 	z.visitServers(id)
 	z.revisit(others)
 }
 
-// putAgain hands a zone to the World as it is now. z.mu is held by all who hand on what they have made of what is
-// known: else what was made first might come last.
-func (z *Zones) putAgain(id zone.ID) {
-	k := z.known[id]
+// remove is removeZone; it returns the instances that had the zone, and the zones that may have others now.
+func (a *allocating) remove(id zone.ID, going *v1beta1.DNSZone) (before fleetOf, others []zone.ID) {
+	st, unlock := a.z.state.Lock()
+	defer unlock()
+	if k := st.known[id]; k != nil {
+		k.zone = nil
+	}
+	before = st.fleets[id]
+	delete(st.fleets, id)
+	others = st.rename(id)
+	a.z.core.DeleteZone(id)
+	if going != nil {
+		st.move(st.homes.PutZone(going))
+	} else {
+		st.move(st.homes.DeleteZone(id))
+	}
+	return before, others
+}
+
+// putAgain hands a zone to the World as it is now. Whoever hands on what was made of the state has it meanwhile: else
+// what was made first might come last.
+func (st *state) putAgain(id zone.ID) {
+	k := st.known[id]
 	if k == nil || k.zone == nil {
 		return
 	}
-	out := dialect.ConvertZone(k.zone, z.fleets[id].addresses)
-	out.Warnings = append(append(out.Warnings, z.homes.Notes(id)...),
-		z.fleets[id].glueless(id, k.zone.Spec.AddressTypes)...)
-	z.core.PutZone(out, core.VersionOf(k.zone))
+	out := dialect.ConvertZone(k.zone, st.fleets[id].addresses)
+	out.Warnings = append(append(out.Warnings, st.homes.Notes(id)...),
+		st.fleets[id].glueless(id, k.zone.Spec.AddressTypes)...)
+	st.z.core.PutZone(out, core.VersionOf(k.zone))
 }
 
 func (z *Zones) putRecord(old client.Object, o client.Object) {
@@ -177,25 +183,25 @@ func (z *Zones) putRecord(old client.Object, o client.Object) {
 	}
 	if !o.GetDeletionTimestamp().IsZero() {
 		z.removeRecord(o)
-		z.mu.Lock()
-		z.know(r.ID).record = r
-		z.mu.Unlock()
+		st, unlock := z.state.Lock()
+		st.know(r.ID).record = r
+		unlock()
 		z.enqueue(r.ID)
 		return
 	}
 	if old != nil && old.GetGeneration() == o.GetGeneration() && reflect.DeepEqual(old.GetLabels(), o.GetLabels()) {
-		z.mu.Lock()
-		z.know(r.ID).record = r
-		z.mu.Unlock()
+		st, unlock := z.state.Lock()
+		st.know(r.ID).record = r
+		unlock()
 		z.enqueue(r.ID)
 		return
 	}
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	z.know(r.ID).record = r
-	moved := z.homes.PutRecord(r)
-	z.core.PutClaim(dialect.ConvertRecord(r, z.homes.Of(r.ID)), core.VersionOf(o))
-	z.move(moved)
+	st, unlock := z.state.Lock()
+	defer unlock()
+	st.know(r.ID).record = r
+	moved := st.homes.PutRecord(r)
+	z.core.PutClaim(dialect.ConvertRecord(r, st.homes.Of(r.ID)), core.VersionOf(o))
+	st.move(moved)
 }
 
 func (z *Zones) removeRecord(o client.Object) {
@@ -203,22 +209,22 @@ func (z *Zones) removeRecord(o client.Object) {
 	if !ok {
 		return
 	}
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	z.left(r)
-	z.move(z.homes.DeleteRecord(r.ID))
-	delete(z.known, r.ID)
+	st, unlock := z.state.Lock()
+	defer unlock()
+	st.left(r)
+	st.move(st.homes.DeleteRecord(r.ID))
+	delete(st.known, r.ID)
 	z.core.DeleteClaim(r.ID)
 }
 
-// move hands on what follows from a change elsewhere. z.mu is held.
-func (z *Zones) move(m dialect.Moved) {
+// move hands on what follows from a change elsewhere.
+func (st *state) move(m dialect.Moved) {
 	for _, id := range m.Records {
-		if k := z.known[id]; k != nil && k.record.Object != nil {
-			z.core.PutClaim(dialect.ConvertRecord(k.record, z.homes.Of(id)), core.VersionOf(k.record.Object))
+		if k := st.known[id]; k != nil && k.record.Object != nil {
+			st.z.core.PutClaim(dialect.ConvertRecord(k.record, st.homes.Of(id)), core.VersionOf(k.record.Object))
 		}
 	}
 	for _, id := range m.Zones {
-		z.putAgain(id)
+		st.putAgain(id)
 	}
 }

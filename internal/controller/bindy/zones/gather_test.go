@@ -15,7 +15,6 @@ import (
 	"github.com/zonefold/zonefold/internal/controller/core"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/rr"
-	"github.com/zonefold/zonefold/internal/zone"
 )
 
 // TestZonesAndRecordsThatComeAtOnce has each kind of object come from a goroutine of its own, as informers have it. A
@@ -23,7 +22,8 @@ import (
 func TestZonesAndRecordsThatComeAtOnce(t *testing.T) {
 	const records = 4
 	for round := range 1000 {
-		z := &Zones{homes: dialect.NewHomes(), known: map[zone.ID]*known{}, fleets: map[zone.ID]fleetOf{}}
+		z := &Zones{}
+		z.knowNothing()
 		z.core = core.New(core.Config{Clock: time.Now, Metrics: controller.NewMetrics(),
 			Settled: func(core.Settlement) {}})
 		o := &v1beta1.DNSZone{ObjectMeta: bindytest.Named("dns", "example")}

@@ -56,9 +56,9 @@ func (z *Zones) writeGone(ctx context.Context, o *v1beta1.DNSZone, out delivery.
 
 // losing are the instances that a zone is being removed from.
 func (z *Zones) losing(id zone.ID, out delivery.ZoneOutcome) []client.ObjectKey {
-	z.mu.Lock()
-	keys := z.holders(id)
-	z.mu.Unlock()
+	st, unlock := z.state.Lock()
+	keys := st.holders(id)
+	unlock()
 	for _, p := range out.Places {
 		if key, ok := instanceOf(p.Place); ok && !slices.Contains(keys, key) {
 			keys = append(keys, key)

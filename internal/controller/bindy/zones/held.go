@@ -2,7 +2,6 @@ package zones
 
 import (
 	"context"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,18 +23,12 @@ type protector struct {
 
 // protecting is what Backends hold of the deletions at instances.
 type protecting struct {
-	mu     sync.Mutex
 	by     map[string]protector // by the name of the Backend
 	places map[client.ObjectKey]*delivery.Place
 	of     map[client.ObjectKey]types.NamespacedName // the clusters of these
 }
 
-func newProtecting() protecting {
-	return protecting{by: map[string]protector{}, places: map[client.ObjectKey]*delivery.Place{},
-		of: map[client.ObjectKey]types.NamespacedName{}}
-}
-
-// protection is that of the first of the Backends that protect a cluster. mu is held.
+// protection is that of the first of the Backends that protect a cluster.
 func (p *protecting) protection(cluster types.NamespacedName) plan.Protection {
 	first := ""
 	for name, by := range p.by {
@@ -48,9 +41,8 @@ func (p *protecting) protection(cluster types.NamespacedName) plan.Protection {
 
 // Protect implements controller.Fleets.
 func (z *Zones) Protect(backend string, cluster types.NamespacedName, by plan.Protection) {
-	p := &z.protecting
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p, unlock := z.protecting.Lock()
+	defer unlock()
 	before := p.by[backend]
 	if by == (plan.Protection{}) {
 		delete(p.by, backend)
@@ -72,9 +64,8 @@ func (z *Zones) Protect(backend string, cluster types.NamespacedName, by plan.Pr
 
 // putPlace hands the Place of an instance to Deliveries, with the protection of its cluster.
 func (z *Zones) putPlace(key client.ObjectKey, cluster string, place *delivery.Place) {
-	p := &z.protecting
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p, unlock := z.protecting.Lock()
+	defer unlock()
 	p.of[key] = types.NamespacedName{Namespace: key.Namespace, Name: cluster}
 	place.Protection = p.protection(p.of[key])
 	p.places[key] = place
@@ -82,9 +73,8 @@ func (z *Zones) putPlace(key client.ObjectKey, cluster string, place *delivery.P
 }
 
 func (z *Zones) deletePlace(key client.ObjectKey) {
-	p := &z.protecting
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p, unlock := z.protecting.Lock()
+	defer unlock()
 	delete(p.of, key)
 	delete(p.places, key)
 	z.deliveries.DeletePlace(placeOf(key))

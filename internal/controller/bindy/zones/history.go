@@ -17,11 +17,14 @@ import (
 
 // +kubebuilder:rbac:groups=zonefold.dev,resources=zonerevisions,verbs=list;create;delete
 
+// settling is having contents become those of zones. Only one has it at a time: nobody sees a content of which the
+// history has not heard.
+type settling struct{ z *Zones }
+
 // settle hands one step of the World to Deliveries, and to the history: who sees a content finds what has changed
 // noted.
-func (z *Zones) settle(s core.Settlement) {
-	z.settling.Lock()
-	defer z.settling.Unlock()
+func (t *settling) settle(s core.Settlement) {
+	z := t.z
 	z.deliveries.Settle(s)
 	if !z.past.Keeps() {
 		return
@@ -34,11 +37,11 @@ func (z *Zones) settle(s core.Settlement) {
 
 // noteObjects notes which objects one step of the World was about, by the zones that they are in.
 func (z *Zones) noteObjects(s core.Settlement) {
-	z.mu.Lock()
-	defer z.mu.Unlock()
+	st, unlock := z.state.Lock()
+	defer unlock()
 	for _, o := range s.Inputs {
-		home, left := z.gone[o.ID]
-		delete(z.gone, o.ID)
+		home, left := st.gone[o.ID]
+		delete(st.gone, o.ID)
 		v, ok := s.View.Verdict(o.ID)
 		switch {
 		case !z.first.Load(): // all objects seem to have changed
@@ -54,11 +57,10 @@ func (z *Zones) noteObjects(s core.Settlement) {
 	}
 }
 
-// left notes the zone of a record that is deleted, which the World does not know any more when it has settled. z.mu is
-// held.
-func (z *Zones) left(r dialect.Record) {
-	if ref := r.Status.ZoneRef; ref != nil && z.past.Keeps() {
-		z.gone[r.ID] = dialect.ZoneID(ref.Namespace, ref.Name)
+// left notes the zone of a record that is deleted, which the World does not know any more when it has settled.
+func (st *state) left(r dialect.Record) {
+	if ref := r.Status.ZoneRef; ref != nil && st.z.past.Keeps() {
+		st.gone[r.ID] = dialect.ZoneID(ref.Namespace, ref.Name)
 	}
 }
 
@@ -67,9 +69,9 @@ func (z *Zones) republished(id zone.ID) { z.past.Note(zone.ZoneDelta{ID: id, Fre
 
 // outcome is what came of the delivery of a zone.
 func (z *Zones) outcome(id zone.ID) delivery.ZoneOutcome {
-	z.settling.Lock()
-	defer z.settling.Unlock()
-	return z.deliveries.ZoneOutcome(id)
+	t, done := z.settling.Lock()
+	defer done()
+	return t.z.deliveries.ZoneOutcome(id)
 }
 
 // label puts into the status of a zone which content servers have. With a history it is one that the history leads to.

@@ -31,14 +31,14 @@ func newNameIndex() nameIndex {
 }
 
 // rename notes what a zone is called now, and returns who shares a name with it, or did, and is younger: to an older
-// one it does not matter what is below it, and there may be thousands. z.mu is held.
-func (z *Zones) rename(id zone.ID) (others []zone.ID) {
-	self, known := z.servedZone(id)
+// one it does not matter what is below it, and there may be thousands.
+func (st *state) rename(id zone.ID) (others []zone.ID) {
+	self, known := st.servedZone(id)
 	now := ""
-	if _, ok := z.fleets[id]; ok && known {
+	if _, ok := st.fleets[id]; ok && known {
 		now = self.ref.ZoneName
 	}
-	n := &z.names
+	n := &st.names
 	before := n.of[id]
 	was, counted := n.since[id]
 	if before != now {
@@ -62,7 +62,7 @@ func (z *Zones) rename(id zone.ID) (others []zone.ID) {
 	}
 	sameAge := known && (!counted || was.Equal(self.since)) // an object of that name may have been made anew
 	return slices.DeleteFunc(others, func(o zone.ID) bool {
-		other, ok := z.servedZone(o)
+		other, ok := st.servedZone(o)
 		return o == id || sameAge && ok && other.before(o, self, id)
 	})
 }
@@ -73,28 +73,28 @@ func (t servedZone) before(id zone.ID, other servedZone, otherID zone.ID) bool {
 }
 
 // judged takes over which DNSZones the World accepts, and returns those of which that is new, and who shares a name
-// with them. z.mu is held.
-func (z *Zones) judged(s core.Settlement) (news []zone.ID) {
+// with them.
+func (st *state) judged(s core.Settlement) (news []zone.ID) {
 	for _, delta := range s.Delta.Zones {
 		v, ok := s.View.Verdict(delta.ID)
-		if is := ok && v.Accepted; is != z.names.accepted[delta.ID] {
-			if z.names.accepted[delta.ID] = is; !is {
-				delete(z.names.accepted, delta.ID)
+		if is := ok && v.Accepted; is != st.names.accepted[delta.ID] {
+			if st.names.accepted[delta.ID] = is; !is {
+				delete(st.names.accepted, delta.ID)
 			}
-			news = append(append(news, delta.ID), z.rename(delta.ID)...)
+			news = append(append(news, delta.ID), st.rename(delta.ID)...)
 		}
 	}
 	return news
 }
 
-// holderAt returns the zone that an instance has of all of a name, zero if there is none. z.mu is held.
-func (z *Zones) holderAt(instance client.ObjectKey, name string) (holder zone.ID) {
+// holderAt returns the zone that an instance has of all of a name, zero if there is none.
+func (st *state) holderAt(instance client.ObjectKey, name string) (holder zone.ID) {
 	var best servedZone
-	for _, id := range z.names.called[name] {
-		if id.Kind == v1beta1.KindZone && !z.names.accepted[id] || !z.fleets[id].has(instance) {
+	for _, id := range st.names.called[name] {
+		if id.Kind == v1beta1.KindZone && !st.names.accepted[id] || !st.fleets[id].has(instance) {
 			continue
 		}
-		t, _ := z.servedZone(id)
+		t, _ := st.servedZone(id)
 		if holder.IsZero() || t.before(id, best, holder) {
 			holder, best = id, t
 		}
@@ -102,11 +102,11 @@ func (z *Zones) holderAt(instance client.ObjectKey, name string) (holder zone.ID
 	return holder
 }
 
-// held are those of a zone's instances on which it is the one of its name. z.mu is held.
-func (z *Zones) held(id zone.ID, instances []client.ObjectKey) (out []client.ObjectKey) {
-	name := z.names.of[id]
+// held are those of a zone's instances on which it is the one of its name.
+func (st *state) held(id zone.ID, instances []client.ObjectKey) (out []client.ObjectKey) {
+	name := st.names.of[id]
 	for _, key := range instances {
-		if z.holderAt(key, name) == id {
+		if st.holderAt(key, name) == id {
 			out = append(out, key)
 		}
 	}
@@ -115,17 +115,17 @@ func (z *Zones) held(id zone.ID, instances []client.ObjectKey) (out []client.Obj
 
 // isFor reports whether a zone is meant for an instance: it is accepted, and a secondary needs somebody who has the
 // zone. One that may have it keeps it without: that nobody is a primary, mostly for a moment, is no reason to delete
-// what is served. z.mu is held.
-func (z *Zones) isFor(id zone.ID, instance client.ObjectKey) bool {
-	fleet := z.fleets[id]
-	if id.Kind == v1beta1.KindZone && !z.names.accepted[id] {
+// what is served.
+func (st *state) isFor(id zone.ID, instance client.ObjectKey) bool {
+	fleet := st.fleets[id]
+	if id.Kind == v1beta1.KindZone && !st.names.accepted[id] {
 		return false
 	}
 	if slices.Contains(fleet.primaries, instance) {
 		return true
 	}
 	return slices.Contains(fleet.secondaries, instance) && (len(fleet.primaries) > 0 || fleet.signer.gone ||
-		z.listed(instance, id, z.names.of[id]))
+		st.listed(instance, id, st.names.of[id]))
 }
 
 // removed forgets that a pod had what it has lost: a zone of the name may come back under the serial that was
@@ -135,21 +135,21 @@ func (z *Zones) removed(pod types.UID, name string) {
 	if err != nil {
 		return
 	}
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	for id, follows := range z.follows {
+	st, unlock := z.state.Lock()
+	defer unlock()
+	for id, follows := range st.follows {
 		if f := follows[pod]; f != nil && f.name == at {
-			f.forget()
+			st.forget(f)
 			z.servers.Enqueue(followID(id, pod))
 		}
 	}
 }
 
-// elder says that an older zone has an instance, as a sentence; "": none has. z.mu is held.
-func (z *Zones) elder(id zone.ID, instance client.ObjectKey) string {
-	holder := z.holderAt(instance, z.names.of[id])
+// elder says that an older zone has an instance, as a sentence; "": none has.
+func (st *state) elder(id zone.ID, instance client.ObjectKey) string {
+	holder := st.holderAt(instance, st.names.of[id])
 	if holder.IsZero() || holder == id {
 		return ""
 	}
-	return fmt.Sprintf("%s is older and has %s on Bind9Instance %s.", holder, z.names.of[id], instance)
+	return fmt.Sprintf("%s is older and has %s on Bind9Instance %s.", holder, st.names.of[id], instance)
 }

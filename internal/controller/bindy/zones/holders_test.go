@@ -15,14 +15,14 @@ import (
 // TestWhoIsToldOfAZoneOfTheSameName has three of different age at one server.
 func TestWhoIsToldOfAZoneOfTheSameName(t *testing.T) {
 	at := client.ObjectKey{Namespace: "dns", Name: "ns"}
-	z := &Zones{known: map[zone.ID]*known{}, fleets: map[zone.ID]fleetOf{}, names: newNameIndex(),
+	st := &state{known: map[zone.ID]*known{}, fleets: map[zone.ID]fleetOf{}, names: newNameIndex(),
 		assignments: map[zone.ID]assignment{}}
 	put := func(object, name string, second int64) (zone.ID, []zone.ID) {
 		o := selecting("dns/"+object, name, second)
 		o.CreationTimestamp = metav1.Time{Time: time.Unix(second, 0)}
 		id := dialect.ZoneID("dns", object)
-		z.known[id], z.fleets[id], z.names.accepted[id] = &known{zone: o}, fleetOf{primaries: []client.ObjectKey{at}}, true
-		others := z.rename(id)
+		st.known[id], st.fleets[id], st.names.accepted[id] = &known{zone: o}, fleetOf{primaries: []client.ObjectKey{at}}, true
+		others := st.rename(id)
 		slices.SortFunc(others, zone.ID.Compare)
 		return id, others
 	}
@@ -32,8 +32,8 @@ func TestWhoIsToldOfAZoneOfTheSameName(t *testing.T) {
 		t.Errorf("told are %v and %v, to whom it does not matter", none, older)
 	}
 	old, told := put("old", "example.com", 1)
-	if !slices.Equal(told, []zone.ID{middle, young}) || z.holderAt(at, "example.com") != old {
-		t.Errorf("told are %v, and %s has the server", told, z.holderAt(at, "example.com"))
+	if !slices.Equal(told, []zone.ID{middle, young}) || st.holderAt(at, "example.com") != old {
+		t.Errorf("told are %v, and %s has the server", told, st.holderAt(at, "example.com"))
 	}
 	if _, told := put("middle", "example.net", 2); !slices.Equal(told, []zone.ID{young}) {
 		t.Errorf("of a name that is left, %v are told", told)
@@ -47,17 +47,17 @@ func TestWhoIsToldOfAZoneOfTheSameName(t *testing.T) {
 	if _, told := put("middle", "example.net", 4); len(told) > 0 {
 		t.Errorf("of a name that the youngest leaves, %v are told", told)
 	}
-	z.known[old].zone = selecting("dns/old", "example.com", 5)
-	fleet := z.fleets[old]
-	delete(z.fleets, old)
-	if told := z.rename(old); !slices.Equal(told, []zone.ID{young}) {
+	st.known[old].zone = selecting("dns/old", "example.com", 5)
+	fleet := st.fleets[old]
+	delete(st.fleets, old)
+	if told := st.rename(old); !slices.Equal(told, []zone.ID{young}) {
 		t.Errorf("of one that was made anew elsewhere, %v are told", told)
 	}
-	z.known[old].zone, z.fleets[old] = selecting("dns/old", "example.com", 1), fleet
-	z.rename(old)
-	z.known[old].zone = nil
-	delete(z.fleets, old)
-	if told := z.rename(old); !slices.Equal(told, []zone.ID{young}) || z.holderAt(at, "example.com") != young {
-		t.Errorf("of a zone that is gone, %v are told, and %s has the server", told, z.holderAt(at, "example.com"))
+	st.known[old].zone, st.fleets[old] = selecting("dns/old", "example.com", 1), fleet
+	st.rename(old)
+	st.known[old].zone = nil
+	delete(st.fleets, old)
+	if told := st.rename(old); !slices.Equal(told, []zone.ID{young}) || st.holderAt(at, "example.com") != young {
+		t.Errorf("of a zone that is gone, %v are told, and %s has the server", told, st.holderAt(at, "example.com"))
 	}
 }

@@ -98,9 +98,9 @@ func (z *Zones) Look(ctx context.Context, key client.ObjectKey) error {
 	if err != nil {
 		return err
 	}
-	z.mu.Lock()
-	before := z.hosts[key]
-	z.mu.Unlock()
+	st, unlock := z.state.Lock()
+	before := st.hosts[key]
+	unlock()
 	server := before.last()
 	switch {
 	case problem == nil:
@@ -131,12 +131,12 @@ func (z *Zones) Look(ctx context.Context, key client.ObjectKey) error {
 }
 
 func (z *Zones) forgetHost(key client.ObjectKey) {
-	z.mu.Lock()
-	before := z.hosts[key]
-	delete(z.hosts, key)
-	delete(z.due, key)
-	delete(z.pendingInstances, key)
-	z.mu.Unlock()
+	st, unlock := z.state.Lock()
+	before := st.hosts[key]
+	delete(st.hosts, key)
+	delete(st.due, key)
+	delete(st.pendingInstances, key)
+	unlock()
 	if before == nil {
 		return
 	}
@@ -224,11 +224,11 @@ func (z *Zones) restarted(p *Pod) {
 			}
 		}
 	}
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	for id, follows := range z.follows {
+	st, unlock := z.state.Lock()
+	defer unlock()
+	for id, follows := range st.follows {
 		if f := follows[p.UID]; f != nil {
-			f.forget()
+			st.forget(f)
 			z.servers.Enqueue(followID(id, p.UID))
 		}
 	}
@@ -267,9 +267,9 @@ func (z *Zones) keysFor(ctx context.Context, s *dialect.Server) (update, transfe
 // putHost notes an instance, and tells Deliveries where that has changed.
 func (z *Zones) putHost(i *v1beta1.Bind9Instance, before, now *host) {
 	key := client.ObjectKeyFromObject(i)
-	z.mu.Lock()
-	z.hosts[key] = now
-	z.mu.Unlock()
+	st, unlock := z.state.Lock()
+	st.hosts[key] = now
+	unlock()
 	if now.primary && (before == nil || before.signs != now.signs) {
 		z.allocateIn(key.Namespace) // before anything is delivered there
 	}

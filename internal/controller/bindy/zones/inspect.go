@@ -17,12 +17,12 @@ func (z *Zones) Inspect(id zone.ID) (delivery.Inspected, error) {
 	if err != nil || out.Home.IsZero() {
 		return out, err
 	}
-	z.mu.Lock()
-	defer z.mu.Unlock()
+	st, unlock := z.state.Lock()
+	defer unlock()
 	var secondaries []delivery.ServerStanding
-	for _, f := range z.follows[out.Home] {
+	for _, f := range st.follows[out.Home] {
 		if !f.writes {
-			secondaries = append(secondaries, f.standing())
+			secondaries = append(secondaries, st.standing(f))
 		}
 	}
 	slices.SortFunc(secondaries, func(a, b delivery.ServerStanding) int {
@@ -32,8 +32,8 @@ func (z *Zones) Inspect(id zone.ID) (delivery.Inspected, error) {
 	return out, nil
 }
 
-// standing says how a secondary stands. Zones.mu is held.
-func (f *follow) standing() delivery.ServerStanding {
+// standing says how a secondary stands.
+func (*state) standing(f *follow) delivery.ServerStanding {
 	s := delivery.ServerStanding{Delivered: delivery.Delivered{Place: placeOf(f.pod.instance), Zone: f.name},
 		Server: f.pod.Title(), Serial: f.serial, Standing: engine.Standing{Heard: f.heard}}
 	if f.trouble != "" {

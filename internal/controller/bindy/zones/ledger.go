@@ -44,10 +44,10 @@ func (e entry) isOf(o entry) bool {
 	return e.id == o.id && (e.uid == o.uid || e.uid == "" || o.uid == "")
 }
 
-// others reports whether the ledger has another zone of the name, which a secondary may have yet. z.mu is held.
-func (z *Zones) others(f *follow) bool {
-	own, ok := z.servedZone(f.zone)
-	h := z.hosts[f.pod.instance]
+// others reports whether the ledger has another zone of the name, which a secondary may have yet.
+func (st *state) others(f *follow) bool {
+	own, ok := st.servedZone(f.zone)
+	h := st.hosts[f.pod.instance]
 	return ok && h != nil && slices.ContainsFunc(h.ledger.called[own.ref.ZoneName], func(e entry) bool {
 		return !e.isOf(entryOf(own.ref))
 	})
@@ -56,14 +56,14 @@ func (z *Zones) others(f *follow) bool {
 // replaced reports whether the servers of an instance have lost what they had under a name before its holder: a primary
 // is given content by who reads what it has.
 func (z *Zones) replaced(instance client.ObjectKey, name string) bool {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	id, h := z.holderAt(instance, name), z.hosts[instance]
+	st, unlock := z.state.Lock()
+	defer unlock()
+	id, h := st.holderAt(instance, name), st.hosts[instance]
 	if h == nil || len(h.pods) == 0 {
 		return false
 	}
-	return slices.Contains(z.fleets[id].primaries, instance) || !slices.ContainsFunc(h.pods, func(p *Pod) bool {
-		f := z.follows[id][p.UID]
+	return slices.Contains(st.fleets[id].primaries, instance) || !slices.ContainsFunc(h.pods, func(p *Pod) bool {
+		f := st.follows[id][p.UID]
 		return f == nil || !f.whole || !f.suspectSince.IsZero()
 	})
 }
@@ -71,9 +71,9 @@ func (z *Zones) replaced(instance client.ObjectKey, name string) bool {
 // Stored takes over what the status of an instance says now, and wakes what has waited for it.
 func (z *Zones) Stored(instance client.ObjectKey, zones []v1beta1.InstanceZone) {
 	now := ledgerOf(zones)
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	h := z.hosts[instance]
+	st, unlock := z.state.Lock()
+	defer unlock()
+	h := st.hosts[instance]
 	if h == nil {
 		return
 	}
@@ -86,7 +86,7 @@ func (z *Zones) Stored(instance client.ObjectKey, zones []v1beta1.InstanceZone) 
 	}
 	for id := range now.of {
 		for _, p := range h.pods {
-			if !slices.Equal(before.of[id], now.of[id]) && z.follows[id][p.UID] != nil {
+			if !slices.Equal(before.of[id], now.of[id]) && st.follows[id][p.UID] != nil {
 				z.servers.Enqueue(followID(id, p.UID))
 			}
 		}
@@ -95,24 +95,23 @@ func (z *Zones) Stored(instance client.ObjectKey, zones []v1beta1.InstanceZone) 
 
 // mayHave reports whether the ledger of an instance has a zone.
 func (z *Zones) mayHave(instance client.ObjectKey, id zone.ID, name string) bool {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	return z.listed(instance, id, name)
+	st, unlock := z.state.Lock()
+	defer unlock()
+	return st.listed(instance, id, name)
 }
 
-// listed is mayHave. z.mu is held.
-func (z *Zones) listed(instance client.ObjectKey, id zone.ID, name string) bool {
-	h := z.hosts[instance]
+// listed is mayHave.
+func (st *state) listed(instance client.ObjectKey, id zone.ID, name string) bool {
+	h := st.hosts[instance]
 	return h != nil && slices.ContainsFunc(h.ledger.of[id], func(e entry) bool { return e.name == name })
 }
 
 // holders are the instances with servers that may still have a zone. Where no pod runs, there is nobody to wait for:
-// who comes on an old volume loses the zone before it is ready. Nor is there where another zone takes its place. z.mu
-// is held.
-func (z *Zones) holders(id zone.ID) (out []client.ObjectKey) {
-	for key, h := range z.hosts {
+// who comes on an old volume loses the zone before it is ready. Nor is there where another zone takes its place.
+func (st *state) holders(id zone.ID) (out []client.ObjectKey) {
+	for key, h := range st.hosts {
 		if len(h.pods) > 0 && slices.ContainsFunc(h.ledger.of[id], func(e entry) bool {
-			holder := z.holderAt(key, e.name)
+			holder := st.holderAt(key, e.name)
 			return holder.IsZero() || holder == id
 		}) {
 			out = append(out, key)

@@ -34,11 +34,14 @@ func TestWhatAPodHasLostIsForgotten(t *testing.T) {
 			}
 			f := &follow{zone: id, name: name, there: true, serial: 7, seen: 7, need: 3, whole: true, lastApplied: "x"}
 			z := &Zones{
-				follows: map[zone.ID]map[types.UID]*follow{id: {"p": f}},
 				servers: controller.NewWriter(1, slog.New(slog.DiscardHandler), func(context.Context, zone.ID) error {
 					return nil
 				}),
 			}
+			z.knowNothing()
+			st, unlock := z.state.Lock()
+			st.follows[id] = map[types.UID]*follow{"p": f}
+			unlock()
 			z.removed(tt.pod, tt.name)
 			if gone := !f.there && f.serial == 0 && f.seen == 0 && f.need == 0 && !f.whole; gone != tt.forgotten {
 				t.Errorf("it is known yet: %+v", f)

@@ -20,10 +20,10 @@ type Notifier interface {
 func (z *Zones) notify(ctx context.Context, id zone.ID) error {
 	server, serial, ok := z.deliveriesOf(id).Leading(id)
 	name, served, _ := z.nameOf(id)
-	z.mu.Lock()
+	st, unlock := z.state.Lock()
 	var through *Pod
 	secondaries := 0
-	for _, f := range z.follows[id] {
+	for _, f := range st.follows[id] {
 		switch {
 		case !f.writes:
 			secondaries++
@@ -31,8 +31,8 @@ func (z *Zones) notify(ctx context.Context, id zone.ID) error {
 			through = f.pod
 		}
 	}
-	again := z.notified[id] == serial
-	z.mu.Unlock()
+	again := st.notified[id] == serial
+	unlock()
 	if !ok || !served || again || through == nil || secondaries == 0 {
 		return nil
 	}
@@ -44,9 +44,9 @@ func (z *Zones) notify(ctx context.Context, id zone.ID) error {
 	if wait := through.enter(began); wait > 0 {
 		return &controller.Later{After: wait}
 	}
-	z.mu.Lock()
-	z.notified[id] = serial
-	z.mu.Unlock()
+	st, unlock = z.state.Lock()
+	st.notified[id] = serial
+	unlock()
 	ctx, cancel := context.WithTimeout(ctx, servers.CallTime)
 	defer cancel()
 	err := n.Notify(ctx, name)

@@ -43,11 +43,11 @@ func (z *Zones) newest(id zone.ID) (newestContent, uint64) {
 // it.
 func (z *Zones) untilPrimary(f *follow, newest newestContent) time.Duration {
 	refused := newest.serial == 0 && z.deliveriesOf(f.zone).Refused(f.zone)
-	z.mu.Lock()
+	_, unlock := z.state.Lock()
 	news := refused && !f.refused
 	f.refused = refused
 	there := f.there
-	z.mu.Unlock()
+	unlock()
 	if news { // the instance need not wait for it any more
 		z.wakeInstances(f.pod.instance)
 	}
@@ -59,8 +59,8 @@ func (z *Zones) untilPrimary(f *follow, newest newestContent) time.Duration {
 
 // wantSerial says whether a secondary has a content as far as is known, and else when it is to be asked.
 func (z *Zones) wantSerial(f *follow, c newestContent, wanted uint64) (has bool, wait time.Duration) {
-	z.mu.Lock()
-	defer z.mu.Unlock()
+	_, unlock := z.state.Lock()
+	defer unlock()
 	f.need = cmp.Or(f.need, wanted)
 	if c.serial == 0 || f.serial != 0 && !rr.SerialLess(f.serial, c.serial) && (f.whole || c.seq < f.need) {
 		f.behind = time.Time{}
@@ -86,13 +86,13 @@ func (z *Zones) catchUp(ctx context.Context, f *follow, name dnsname.Name, c new
 			return z.arrived(ctx, f, name, has, c)
 		}
 	}
-	z.mu.Lock()
+	_, unlock := z.state.Lock()
 	now := z.Clock.Now()
 	if err == nil && has != f.seen {
 		f.seen, f.behind, f.tries = has, now, 0
 	}
 	late := now.Sub(f.behind)
-	z.mu.Unlock()
+	unlock()
 	if late < patience || err != nil && backend.Class(err) != backend.ErrUnavailable {
 		return z.retry(f, err)
 	}
@@ -113,17 +113,17 @@ func (z *Zones) answered(f *follow, err error) {
 	if backend.Class(err) == backend.ErrUnavailable {
 		return
 	}
-	z.mu.Lock()
-	defer z.mu.Unlock()
+	_, unlock := z.state.Lock()
+	defer unlock()
 	f.heard = z.Clock.Now()
 }
 
 // arrived takes over that a secondary has a content, or a newer one. Who is not ready yet is not before its doubts have
 // ended.
 func (z *Zones) arrived(ctx context.Context, f *follow, name dnsname.Name, serial uint32, c newestContent) error {
-	z.mu.Lock()
+	_, unlock := z.state.Lock()
 	whole := f.whole
-	z.mu.Unlock()
+	unlock()
 	if !whole {
 		if err := z.renew(ctx, f, name); err != nil {
 			return err
@@ -159,10 +159,10 @@ func (z *Zones) ahead(ctx context.Context, f *follow, name dnsname.Name, serial 
 
 // primariesOf are the pods that are primaries of a zone.
 func (z *Zones) primariesOf(id zone.ID) (out []*Pod) {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	for _, key := range z.held(id, z.fleets[id].primaries) {
-		if h := z.hosts[key]; h != nil {
+	st, unlock := z.state.Lock()
+	defer unlock()
+	for _, key := range st.held(id, st.fleets[id].primaries) {
+		if h := st.hosts[key]; h != nil {
 			out = append(out, h.pods...)
 		}
 	}
@@ -171,11 +171,11 @@ func (z *Zones) primariesOf(id zone.ID) (out []*Pod) {
 
 // caughtUp notes that a secondary has a content, or a newer one.
 func (z *Zones) caughtUp(f *follow, serial uint32, c newestContent) {
-	z.mu.Lock()
+	_, unlock := z.state.Lock()
 	f.serial, f.seen, f.trouble, f.tries, f.behind = serial, serial, "", 0, time.Time{}
 	complete := !f.whole && c.seq >= f.need
 	f.whole = f.whole || complete
-	z.mu.Unlock()
+	unlock()
 	z.news(f.zone)
 	if complete {
 		z.wakeInstances(f.pod.instance)
@@ -184,10 +184,10 @@ func (z *Zones) caughtUp(f *follow, serial uint32, c newestContent) {
 
 // recovered ends the trouble of a secondary that has what it is to have, and has been told all.
 func (z *Zones) recovered(f *follow) {
-	z.mu.Lock()
+	_, unlock := z.state.Lock()
 	news := f.trouble != ""
 	f.trouble, f.tries = "", 0
-	z.mu.Unlock()
+	unlock()
 	if news {
 		z.news(f.zone)
 	}
@@ -195,7 +195,7 @@ func (z *Zones) recovered(f *follow) {
 
 // retry notes what went wrong, if anything did, and asks for another look.
 func (z *Zones) retry(f *follow, err error) error {
-	z.mu.Lock()
+	_, unlock := z.state.Lock()
 	f.tries++
 	after := backend.Doubled{First: firstAgain, Most: lastAgain}.After(f.tries + 1)
 	f.next = z.Clock.Now().Add(after)
@@ -205,7 +205,7 @@ func (z *Zones) retry(f *follow, err error) error {
 		f.trouble = dialect.Sentence("%v.", err)
 	}
 	news := before != f.trouble
-	z.mu.Unlock()
+	unlock()
 	if news {
 		z.news(f.zone)
 	}
@@ -220,7 +220,7 @@ const (
 	callAgain   = 100 * time.Millisecond
 )
 
-// A gate lets few calls to a pod through, and for a while none after one has failed slowly. Its pod's mutex is held.
+// A gate lets few calls to a pod through, and for a while none after one has failed slowly.
 type gate struct {
 	calls int
 	fails int
@@ -229,30 +229,30 @@ type gate struct {
 
 // enter says how long to wait; 0: leave has to follow.
 func (p *Pod) enter(now time.Time) time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	s, unlock := p.state.Lock()
+	defer unlock()
 	switch {
-	case now.Before(p.gate.until):
-		return p.gate.until.Sub(now)
-	case p.gate.calls >= callsAtOnce, p.gate.calls > 0 && p.gate.fails > 0:
+	case now.Before(s.gate.until):
+		return s.gate.until.Sub(now)
+	case s.gate.calls >= callsAtOnce, s.gate.calls > 0 && s.gate.fails > 0:
 		return callAgain
 	}
-	p.gate.calls++
+	s.gate.calls++
 	return 0
 }
 
 func (p *Pod) leave(began, now time.Time, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.gate.calls--
+	s, unlock := p.state.Lock()
+	defer unlock()
+	s.gate.calls--
 	var later *controller.Later
 	if errors.As(err, &later) {
 		err = later.Err
 	}
 	if err == nil || now.Sub(began) < slowFailure {
-		p.gate.fails = 0
+		s.gate.fails = 0
 		return
 	}
-	p.gate.fails++
-	p.gate.until = now.Add(backend.Doubled{First: time.Second, Most: 3 * lastAgain}.After(p.gate.fails))
+	s.gate.fails++
+	s.gate.until = now.Add(backend.Doubled{First: time.Second, Most: 3 * lastAgain}.After(s.gate.fails))
 }

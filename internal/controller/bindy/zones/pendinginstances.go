@@ -22,21 +22,21 @@ func (z *Zones) assignmentsDecided() bool {
 	if d == nil || !d.Decided() {
 		return z.assignerVersion == ""
 	}
-	z.mu.Lock()
-	all := z.takenOver == nil
-	z.mu.Unlock()
+	st, unlock := z.state.Lock()
+	all := st.takenOver == nil
+	unlock()
 	if all {
 		return true
 	}
 	assigned := d.Assigned()
-	z.mu.Lock()
-	defer z.mu.Unlock()
+	st, unlock = z.state.Lock()
+	defer unlock()
 	for _, id := range assigned {
-		if !z.takenOver[id] {
+		if !st.takenOver[id] {
 			return false
 		}
 	}
-	z.takenOver = nil
+	st.takenOver = nil
 	return true
 }
 
@@ -54,22 +54,22 @@ func (z *Zones) decidedFor(instance client.ObjectKey) bool {
 // next news of one of those that it has is an event of its own. It is called before the look, which may not see what
 // comes meanwhile.
 func (z *Zones) addPending(instance client.ObjectKey) {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	z.pendingInstances[instance] = true
+	st, unlock := z.state.Lock()
+	defer unlock()
+	st.pendingInstances[instance] = true
 }
 
 // wakePending has those instances of a zone looked at again that may have been looked at too early for it.
 func (z *Zones) wakePending(id zone.ID) {
 	var early []client.ObjectKey
-	z.mu.Lock()
-	for _, key := range z.fleets[id].all() {
-		if z.pendingInstances[key] {
-			delete(z.pendingInstances, key)
+	st, unlock := z.state.Lock()
+	for _, key := range st.fleets[id].all() {
+		if st.pendingInstances[key] {
+			delete(st.pendingInstances, key)
 			early = append(early, key)
 		}
 	}
-	z.mu.Unlock()
+	unlock()
 	z.wakeInstances(early...)
 }
 
@@ -78,10 +78,10 @@ func (z *Zones) repeat() error {
 	if !z.decided() {
 		return &controller.Later{After: decidedAgain}
 	}
-	z.mu.Lock()
-	early := slices.Collect(maps.Keys(z.pendingInstances))
-	clear(z.pendingInstances)
-	z.mu.Unlock()
+	st, unlock := z.state.Lock()
+	early := slices.Collect(maps.Keys(st.pendingInstances))
+	clear(st.pendingInstances)
+	unlock()
 	z.wakeInstances(early...)
 	return nil
 }

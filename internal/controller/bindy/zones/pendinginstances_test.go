@@ -112,12 +112,12 @@ func (h *hosting) own(primary, secondary client.ObjectKey) {
 	o := &v1beta1.DNSZone{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "org", UID: "org"}}
 	o.Spec.ZoneName = "example.org"
 	id := dialect.ZoneID("n", "org")
-	h.z.mu.Lock()
-	defer h.z.mu.Unlock()
-	h.z.know(id).zone = o
-	h.z.fleets[id] = fleetOf{primaries: []client.ObjectKey{primary}, secondaries: []client.ObjectKey{secondary}}
-	h.z.names.accepted[id] = true
-	h.z.rename(id)
+	st, unlock := h.z.state.Lock()
+	defer unlock()
+	st.know(id).zone = o
+	st.fleets[id] = fleetOf{primaries: []client.ObjectKey{primary}, secondaries: []client.ObjectKey{secondary}}
+	st.names.accepted[id] = true
+	st.rename(id)
 }
 
 // wakes waits for an instance to be looked at again.
@@ -169,9 +169,9 @@ func TestALookBeforeAnotherDialectHasDecidedIsRepeated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newHosting(t)
 			h.run(h.z.assignmentQueue.Run)
-			h.z.mu.Lock()
-			h.z.hosts[aSecondary] = &host{pods: []*Pod{{UID: "pod", instance: aSecondary}}, ledger: ledgerOf(nil)}
-			h.z.mu.Unlock()
+			st, unlock := h.z.state.Lock()
+			st.hosts[aSecondary] = &host{pods: []*Pod{{UID: "pod", instance: aSecondary}}, ledger: ledgerOf(nil)}
+			unlock()
 			h.guest()
 			if look(h) {
 				t.Fatal("it is decided although a Zone has not been looked at")

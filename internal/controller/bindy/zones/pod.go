@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
-	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,6 +17,7 @@ import (
 	"github.com/zonefold/zonefold/internal/controller/delivery"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/guarded"
 )
 
 // A Pod is a server that runs, for who makes its client. What may change while it runs is asked for each call.
@@ -36,7 +36,11 @@ type Pod struct {
 	server   delivery.Server // of a primary
 	follower Follower        // of a secondary, and of a primary in zones that another one signs
 
-	mu               sync.Mutex
+	state guarded.Value[podState]
+}
+
+// podState is what changes while a pod runs.
+type podState struct {
 	update, transfer bind9.Key
 	gate             gate
 }
@@ -46,17 +50,17 @@ func (p *Pod) Title() string { return "Pod " + p.key.String() }
 
 // Keys are those to sign with now: updates, and transfers.
 func (p *Pod) Keys() (update, transfer bind9.Key, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.update, p.transfer, nil
+	s, unlock := p.state.Lock()
+	defer unlock()
+	return s.update, s.transfer, nil
 }
 
 // setKeys reports whether the keys have changed.
 func (p *Pod) setKeys(update, transfer bind9.Key) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	changed := p.update != update || p.transfer != transfer
-	p.update, p.transfer = update, transfer
+	s, unlock := p.state.Lock()
+	defer unlock()
+	changed := s.update != update || s.transfer != transfer
+	s.update, s.transfer = update, transfer
 	return changed
 }
 

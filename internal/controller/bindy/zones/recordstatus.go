@@ -25,14 +25,14 @@ import (
 
 // writeRecord brings the status of a record up to date.
 func (z *Zones) writeRecord(ctx context.Context, id zone.ID) error {
-	z.mu.Lock()
-	k := z.known[id]
+	st, unlock := z.state.Lock()
+	k := st.known[id]
 	if k == nil || k.record.Object == nil {
-		z.mu.Unlock()
+		unlock()
 		return nil
 	}
 	r, taken := k.record, k.taken
-	z.mu.Unlock()
+	unlock()
 	if !r.Object.GetDeletionTimestamp().IsZero() {
 		return errors.Join(z.letRecordGo(ctx, r), z.parted(ctx, r))
 	}
@@ -107,9 +107,9 @@ func (z *Zones) recordReady(v zone.Verdict, served controller.Outcome) controlle
 	if n, hidden := v.Note(zone.Occluded); hidden {
 		return controller.Not(string(n.Reason), n.Message)
 	}
-	z.mu.Lock()
-	fleet := z.fleets[v.Zone]
-	z.mu.Unlock()
+	st, unlock := z.state.Lock()
+	fleet := st.fleets[v.Zone]
+	unlock()
 	switch {
 	case len(fleet.all()) == 0:
 		return controller.Not(v1beta1.ReasonNoInstances, dialect.Sentence("No server has %s, the record's zone; see there.",
@@ -129,9 +129,9 @@ func (z *Zones) placed(status *v1beta1.RecordStatus, v zone.Verdict) {
 		status.Zone, status.ZoneRef = "", nil
 		return
 	}
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	if k := z.known[v.Zone]; k != nil && k.zone != nil {
+	st, unlock := z.state.Lock()
+	defer unlock()
+	if k := st.known[v.Zone]; k != nil && k.zone != nil {
 		name := strings.TrimSuffix(k.zone.Spec.ZoneName, ".")
 		status.Zone = name
 		status.ZoneRef = &v1beta1.ZoneReference{

@@ -22,17 +22,17 @@ func (z *Zones) suspectDrifted(s delivery.Drift) {
 
 // suspect has the content of a zone at its secondaries be suspect.
 func (z *Zones) suspect(id zone.ID) {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	for _, f := range z.follows[id] {
+	st, unlock := z.state.Lock()
+	defer unlock()
+	for _, f := range st.follows[id] {
 		if !f.pod.primary {
-			f.suspect(z.Clock.Now())
+			st.suspect(f, z.Clock.Now())
 		}
 	}
 }
 
-// suspect has the content of a secondary be suspect since now; zero: it is not. Zones.mu is held.
-func (f *follow) suspect(now time.Time) { f.suspectSince, f.renewed = now, 0 }
+// suspect has the content of a secondary be suspect since now; zero: it is not.
+func (*state) suspect(f *follow, now time.Time) { f.suspectSince, f.renewed = now, 0 }
 
 // A suspect zone is transferred when all primaries have it right, or after a while without those that cannot. That is
 // repeated until the content is what it should be: BIND forgets the request while a transfer is under way. What servers
@@ -48,9 +48,9 @@ const (
 // renew has a secondary that is as far as it should be transfer the whole zone if what it has is suspect and not what
 // is wanted.
 func (z *Zones) renew(ctx context.Context, f *follow, name dnsname.Name) error {
-	z.mu.Lock()
+	_, unlock := z.state.Lock()
 	since, renewed, whole := f.suspectSince, f.renewed, f.whole
-	z.mu.Unlock()
+	unlock()
 	if since.IsZero() {
 		return nil
 	}
@@ -76,8 +76,8 @@ func (z *Zones) renew(ctx context.Context, f *follow, name dnsname.Name) error {
 	if err := f.pod.follower.Renew(ctx, name); err != nil {
 		return z.retry(f, fmt.Errorf("transferring the zone anew: %w", err))
 	}
-	z.mu.Lock()
-	defer z.mu.Unlock()
+	_, unlock = z.state.Lock()
+	defer unlock()
 	f.renewed++
 	pause := backend.Doubled{First: renewPause, Most: lastAgain} // a transfer may take long
 	return &controller.Later{After: pause.After(renewed + 1)}
@@ -85,12 +85,12 @@ func (z *Zones) renew(ctx context.Context, f *follow, name dnsname.Name) error {
 
 // trust ends a suspicion, unless there is a newer one.
 func (z *Zones) trust(f *follow, since time.Time) {
-	z.mu.Lock()
+	st, unlock := z.state.Lock()
 	if f.suspectSince.Equal(since) {
-		f.suspect(time.Time{})
+		st.suspect(f, time.Time{})
 	}
-	others := z.others(f)
-	z.mu.Unlock()
+	others := st.others(f)
+	unlock()
 	if others { // the ledger need not have them any more
 		z.wakeInstances(f.pod.instance)
 	}

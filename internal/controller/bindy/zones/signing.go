@@ -43,15 +43,14 @@ type signer struct {
 
 func (s signer) none() bool { return s.instance == (client.ObjectKey{}) }
 
-// withSigner has one primary of a zone sign it, if it is to be signed or has been, and the others follow that one. z.mu
-// is held.
-func (z *Zones) withSigner(id zone.ID, f fleetOf) fleetOf {
-	k, none := z.known[id], client.ObjectKey{}
+// withSigner has one primary of a zone sign it, if it is to be signed or has been, and the others follow that one.
+func (st *state) withSigner(id zone.ID, f fleetOf) fleetOf {
+	k, none := st.known[id], client.ObjectKey{}
 	if k == nil || k.zone == nil {
 		return f
 	}
 	asked, was := k.zone.Spec.DNSSECPolicy, k.signer()
-	before := z.fleets[id].signer.policy
+	before := st.fleets[id].signer.policy
 	able := slices.DeleteFunc(slices.Clone(f.primaries), func(key client.ObjectKey) bool {
 		return slices.Contains(f.barred, key)
 	})
@@ -61,14 +60,14 @@ func (z *Zones) withSigner(id zone.ID, f fleetOf) fleetOf {
 		return f
 	}
 	if was == none || !slices.Contains(able, was) {
-		was, f.signer.trouble = z.chooseSigner(asked, able)
+		was, f.signer.trouble = st.chooseSigner(asked, able)
 		if was == none {
-			f.signer.trouble = cmp.Or(f.signer.trouble, z.barredSigner(asked, f.barred))
+			f.signer.trouble = cmp.Or(f.signer.trouble, st.barredSigner(asked, f.barred))
 			return f
 		}
 		k.signs = was
 	}
-	policy, trouble, known := z.policyAt(was, asked)
+	policy, trouble, known := st.policyAt(was, asked)
 	switch {
 	case !known:
 		policy = before
@@ -100,9 +99,9 @@ func signerGone(was client.ObjectKey, barred bool) string {
 }
 
 // barredSigner says that a zone is not signed because those primaries may not that would, as a sentence; "" if none
-// would. z.mu is held.
-func (z *Zones) barredSigner(asked string, barred []client.ObjectKey) string {
-	would, _ := z.chooseSigner(asked, barred)
+// would.
+func (st *state) barredSigner(asked string, barred []client.ObjectKey) string {
+	would, _ := st.chooseSigner(asked, barred)
 	if would == (client.ObjectKey{}) {
 		return ""
 	}
@@ -112,10 +111,10 @@ func (z *Zones) barredSigner(asked string, barred []client.ObjectKey) string {
 }
 
 // chooseSigner returns the first primary that can sign a zone as it is asked; if there is none, and the zone is to be
-// signed, why. z.mu is held.
-func (z *Zones) chooseSigner(asked string, primaries []client.ObjectKey) (chosen client.ObjectKey, trouble string) {
+// signed, why.
+func (st *state) chooseSigner(asked string, primaries []client.ObjectKey) (chosen client.ObjectKey, trouble string) {
 	for _, key := range primaries {
-		policy, why, known := z.policyAt(key, asked)
+		policy, why, known := st.policyAt(key, asked)
 		switch {
 		case !known:
 		case policy != "" && why == "":
@@ -127,9 +126,9 @@ func (z *Zones) chooseSigner(asked string, primaries []client.ObjectKey) (chosen
 	return client.ObjectKey{}, trouble
 }
 
-// policyAt is the policy by which BIND signs a zone at an instance, if it does, and why it cannot. z.mu is held.
-func (z *Zones) policyAt(key client.ObjectKey, asked string) (policy, trouble string, known bool) {
-	h := z.hosts[key]
+// policyAt is the policy by which BIND signs a zone at an instance, if it does, and why it cannot.
+func (st *state) policyAt(key client.ObjectKey, asked string) (policy, trouble string, known bool) {
+	h := st.hosts[key]
 	if h == nil {
 		return "", "", false
 	}
@@ -177,12 +176,12 @@ func (z *Zones) lookAtSignatures(ctx context.Context, f *follow, name dnsname.Na
 	if err != nil {
 		return false, err
 	}
-	z.mu.Lock()
-	k := z.know(f.zone)
+	st, unlock := z.state.Lock()
+	k := st.know(f.zone)
 	news := k.signatures == nil || !reflect.DeepEqual(*k.signatures, now)
 	k.signatures = &now
 	tries := f.tries
-	z.mu.Unlock()
+	unlock()
 	if news {
 		z.news(f.zone)
 	}
@@ -207,9 +206,9 @@ func (z *Zones) dnssecOf(o *v1beta1.DNSZone, fleet fleetOf) *v1beta1.ZoneDNSSEC 
 		out = o.Status.DNSSEC.DeepCopy()
 	}
 	out.Signer = s.instance.String()
-	z.mu.Lock()
-	now := z.know(dialect.ZoneID(o.Namespace, o.Name)).signatures
-	z.mu.Unlock()
+	st, unlock := z.state.Lock()
+	now := st.know(dialect.ZoneID(o.Namespace, o.Name)).signatures
+	unlock()
 	if now != nil {
 		out.Signed, out.DSRecords, out.Algorithm, out.KeyTag = now.Whole || now.Keys && out.Signed, now.DS, now.Algorithm, nil
 		if now.KeyTag != 0 {

@@ -33,11 +33,11 @@ func (z *Zones) writeZone(ctx context.Context, id zone.ID) error {
 	if !o.DeletionTimestamp.IsZero() {
 		return z.letGo(ctx, id, o, out)
 	}
-	z.mu.Lock()
-	k := z.know(id)
+	st, unlock := z.state.Lock()
+	k := st.know(id)
 	behind := !ok || k.taken != core.VersionOf(o)
-	fleet := z.fleets[id]
-	z.mu.Unlock()
+	fleet := st.fleets[id]
+	unlock()
 	if behind {
 		return nil // Settle asks again
 	}
@@ -229,11 +229,11 @@ func (z *Zones) stateOf(id zone.ID, fleet fleetOf, out delivery.ZoneOutcome) zon
 	for _, key := range fleet.idle {
 		s.at[key] = instanceNews{state: v1beta1.StateClaimed, message: "It has no pods: replicas is 0."}
 	}
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	s.signatures = z.know(id).signatures
+	st, unlock := z.state.Lock()
+	defer unlock()
+	s.signatures = st.know(id).signatures
 	for _, key := range fleet.secondaries {
-		n := z.secondaryNews(id, key, out.Label.Serial)
+		n := st.secondaryNews(id, key, out.Label.Serial)
 		switch n.state {
 		case v1beta1.StateConfigured:
 			s.done++
@@ -252,17 +252,17 @@ func (z *Zones) stateOf(id zone.ID, fleet fleetOf, out delivery.ZoneOutcome) zon
 
 // troubleOf says why an instance can have no zones now, empty if it can.
 func (z *Zones) troubleOf(key client.ObjectKey) string {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	if h := z.hosts[key]; h != nil {
+	st, unlock := z.state.Lock()
+	defer unlock()
+	if h := st.hosts[key]; h != nil {
 		return h.trouble
 	}
 	return ""
 }
 
-// secondaryNews is how far a secondary instance is. z.mu is held.
-func (z *Zones) secondaryNews(id zone.ID, key client.ObjectKey, serial uint32) instanceNews {
-	h := z.hosts[key]
+// secondaryNews is how far a secondary instance is.
+func (st *state) secondaryNews(id zone.ID, key client.ObjectKey, serial uint32) instanceNews {
+	h := st.hosts[key]
 	if h == nil || len(h.pods) == 0 {
 		message := fmt.Sprintf("No pod of Bind9Instance %s runs.", key)
 		if h != nil && h.trouble != "" {
@@ -270,12 +270,12 @@ func (z *Zones) secondaryNews(id zone.ID, key client.ObjectKey, serial uint32) i
 		}
 		return instanceNews{state: v1beta1.StateFailed, message: message}
 	}
-	if elder := z.elder(id, key); elder != "" {
+	if elder := st.elder(id, key); elder != "" {
 		return instanceNews{state: v1beta1.StateFailed, message: elder, held: true}
 	}
 	n := instanceNews{state: v1beta1.StateConfigured}
 	for _, p := range h.pods {
-		f := z.follows[id][p.UID]
+		f := st.follows[id][p.UID]
 		switch {
 		case f == nil || f.trouble == "" && (serial == 0 || f.serial == 0 || rr.SerialLess(f.serial, serial)):
 			if n.state == v1beta1.StateConfigured {
@@ -359,17 +359,17 @@ func (s zoneState) degraded(ready controller.Outcome) controller.Outcome {
 // soon reports whether something may settle by itself and has not been so for long: then there is nothing to write yet.
 func (z *Zones) soon(id zone.ID, o controller.Outcome) bool {
 	now := z.Clock.Now()
-	z.mu.Lock()
-	k := z.know(id)
+	st, unlock := z.state.Lock()
+	k := st.know(id)
 	if !isProgress(o.Reason) && o.Reason != controller.ReasonRejected && o.Reason != controller.ReasonPending {
 		k.pending = time.Time{}
-		z.mu.Unlock()
+		unlock()
 		return false
 	}
 	if k.pending.IsZero() {
 		k.pending = now
 	}
 	since := k.pending
-	z.mu.Unlock()
+	unlock()
 	return z.isSoon(since, now)
 }

@@ -46,12 +46,12 @@ func (s *zoneStore) Load(id zone.ID) (delivery.Stored, bool) {
 	if a, err := o.Spec.Authority(); err == nil && out.Serial == 0 && out.Ceiling == 0 {
 		out.Serial = uint32(a.Serial)
 	}
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	for _, key := range z.fleets[id].primaries {
+	st, unlock := z.state.Lock()
+	defer unlock()
+	for _, key := range st.fleets[id].primaries {
 		out.Refs = append(out.Refs, placeOf(key))
 	}
-	k := z.know(id)
+	k := st.know(id)
 	if k.holding {
 		out.Delivered = k.held
 	}
@@ -103,11 +103,11 @@ func (s *zoneStore) Hold(ctx context.Context, id zone.ID, where []delivery.Deliv
 			return err
 		}
 	}
-	z.mu.Lock()
-	k := z.know(id)
+	st, unlock := z.state.Lock()
+	k := st.know(id)
 	k.held, k.holding = where, true
-	left := len(z.holders(id)) > 0
-	z.mu.Unlock()
+	left := len(st.holders(id)) > 0
+	unlock()
 	switch {
 	case len(where) > 0 || !slices.Contains(o.Finalizers, v1beta1.ZoneFinalizer):
 		return nil
@@ -125,9 +125,9 @@ func (z *Zones) claimed(id zone.ID, o *v1beta1.DNSZone, where []delivery.Deliver
 			names[key] = append(names[key], w.Zone.String())
 		}
 	}
-	z.mu.Lock()
-	fleet := z.fleets[id]
-	z.mu.Unlock()
+	st, unlock := z.state.Lock()
+	fleet := st.fleets[id]
+	unlock()
 	return z.instancesOf(o, fleet, names, func(key client.ObjectKey) instanceNews { return newsIn(o, key) })
 }
 
@@ -142,9 +142,9 @@ func newsIn(o *v1beta1.DNSZone, key client.ObjectKey) instanceNews {
 }
 
 func (z *Zones) unheld(id zone.ID) {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	k := z.know(id)
+	st, unlock := z.state.Lock()
+	defer unlock()
+	k := st.know(id)
 	k.held, k.holding = nil, false
 }
 

@@ -18,12 +18,12 @@ import (
 
 // zonesOf are the zones that an instance is to have.
 func (z *Zones) zonesOf(instance client.ObjectKey) []v1beta1.InstanceZone {
-	z.mu.Lock()
-	defer z.mu.Unlock()
+	st, unlock := z.state.Lock()
+	defer unlock()
 	var out []v1beta1.InstanceZone
-	for id, fleet := range z.fleets {
-		if fleet.has(instance) && z.isFor(id, instance) {
-			if t, ok := z.servedZone(id); ok {
+	for id, fleet := range st.fleets {
+		if fleet.has(instance) && st.isFor(id, instance) {
+			if t, ok := st.servedZone(id); ok {
 				out = append(out, t.ref)
 			}
 		}
@@ -37,9 +37,9 @@ func (z *Zones) zonesOf(instance client.ObjectKey) []v1beta1.InstanceZone {
 
 // wants reports whether an instance is to have a zone of this name.
 func (z *Zones) wants(instance client.ObjectKey, name string) bool {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	return slices.ContainsFunc(z.names.called[name], func(id zone.ID) bool { return z.isFor(id, instance) })
+	st, unlock := z.state.Lock()
+	defer unlock()
+	return slices.ContainsFunc(st.names.called[name], func(id zone.ID) bool { return st.isFor(id, instance) })
 }
 
 // Sweep removes from the pods of an instance the zones that its status says it has, and that it is not to have any
@@ -72,11 +72,11 @@ func (z *Zones) Sweep(ctx context.Context, i *v1beta1.Bind9Instance,
 			out = want
 		}
 	}
-	z.mu.Lock()
-	if h := z.hosts[instance]; h != nil {
+	st, unlock := z.state.Lock()
+	if h := st.hosts[instance]; h != nil {
 		h.unswept = left
 	}
-	z.mu.Unlock()
+	unlock()
 	for n := range out {
 		out[n].LastReconciledAt = ""
 	}
@@ -158,9 +158,9 @@ func (z *Zones) clean(ctx context.Context, p *corev1.Pod, zones []v1beta1.Instan
 
 // podAt is a pod of an instance, nil if it is not known.
 func (z *Zones) podAt(instance client.ObjectKey, uid types.UID) *Pod {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	return z.hosts[instance].pod(uid)
+	st, unlock := z.state.Lock()
+	defer unlock()
+	return st.hosts[instance].pod(uid)
 }
 
 // attached reports whether the engine has to do with a zone at a pod.

@@ -36,6 +36,7 @@ import (
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/guarded"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -113,10 +114,17 @@ type Zones struct {
 	assignmentQueue *controller.Writer
 	looked          chan struct{} // closed when it is known which servers there are
 
-	settling   sync.Mutex // held, before mu, while a content becomes that of a zone and the history hears of it
-	allocating sync.Mutex // held, before mu, while it is found out which servers have a zone
+	// Whoever has one of these two may lock the state as well, never the other way round.
+	settling   guarded.Value[settling]
+	allocating guarded.Value[allocating]
+	state      guarded.Value[state]
+	protecting guarded.Value[protecting]
+	first      atomic.Bool // the World has settled
+}
 
-	mu           sync.Mutex
+// state is what the Zones know.
+type state struct {
+	z            *Zones
 	homes        *dialect.Homes
 	known        map[zone.ID]*known  // DNSZones and records
 	fleets       map[zone.ID]fleetOf // of DNSZones, and of assignments
@@ -132,8 +140,6 @@ type Zones struct {
 	takenOver        map[zone.ID]bool
 	pendingInstances map[client.ObjectKey]bool  // looked at before everything was known that matters to them
 	onFleet          func(types.NamespacedName) // nil: nobody asks
-	protecting       protecting
-	first            atomic.Bool // the World has settled
 	wake             workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
 
@@ -154,14 +160,9 @@ type known struct {
 // New returns Zones that have not begun.
 func New(c Config) *Zones {
 	z := &Zones{
-		Config: c, homes: dialect.NewHomes(), known: map[zone.ID]*known{},
-		fleets: map[zone.ID]fleetOf{},
-		hosts:  map[client.ObjectKey]*host{}, follows: map[zone.ID]map[types.UID]*follow{}, notified: map[zone.ID]uint32{},
-		names: newNameIndex(), assignments: map[zone.ID]assignment{}, takenOver: map[zone.ID]bool{},
-		gone:             map[zone.ID]zone.ID{},
-		protecting:       newProtecting(),
-		pendingInstances: map[client.ObjectKey]bool{}, looked: make(chan struct{}), due: map[client.ObjectKey]time.Time{},
+		Config: c, looked: make(chan struct{}),
 	}
+	z.knowNothing()
 	z.ceilings = z.newCeilings()
 	z.past = history.New(history.Config{Keep: c.History, Live: c.Live, Objects: c.Objects, Clock: c.Clock.Now,
 		Log: c.Log, KindOf: kindOf})
@@ -186,6 +187,28 @@ func New(c Config) *Zones {
 	z.assignmentQueue = controller.NewWriter(2, c.Log, z.reconcileAssignment)
 	z.notices = controller.NewWriter(4, c.Log, z.notify)
 	return z
+}
+
+// knowNothing has nothing be known.
+func (z *Zones) knowNothing() {
+	st, unlock := z.state.Lock()
+	defer unlock()
+	*st = state{
+		z: z, homes: dialect.NewHomes(), known: map[zone.ID]*known{}, fleets: map[zone.ID]fleetOf{},
+		hosts: map[client.ObjectKey]*host{}, follows: map[zone.ID]map[types.UID]*follow{}, notified: map[zone.ID]uint32{},
+		names: newNameIndex(), gone: map[zone.ID]zone.ID{}, due: map[client.ObjectKey]time.Time{},
+		assignments: map[zone.ID]assignment{}, takenOver: map[zone.ID]bool{},
+		pendingInstances: map[client.ObjectKey]bool{},
+	}
+	a, unlock := z.allocating.Lock()
+	defer unlock()
+	s, unlock := z.settling.Lock()
+	defer unlock()
+	a.z, s.z = z, z
+	p, unlock := z.protecting.Lock()
+	defer unlock()
+	*p = protecting{by: map[string]protector{}, places: map[client.ObjectKey]*delivery.Place{},
+		of: map[client.ObjectKey]types.NamespacedName{}}
 }
 
 // writers are those of the Zones.
@@ -251,20 +274,22 @@ func (z *Zones) lookAtAll(ctx context.Context) bool {
 
 // settled hands one step of the World on.
 func (z *Zones) settled(s core.Settlement) {
-	z.mu.Lock()
+	st, unlock := z.state.Lock()
 	for _, o := range s.Inputs {
-		if k := z.known[o.ID]; k != nil {
+		if k := st.known[o.ID]; k != nil {
 			k.taken = o.Version
 		}
 	}
-	news := z.judged(s)
-	z.mu.Unlock()
-	z.settle(s)
+	news := st.judged(s)
+	unlock()
+	t, done := z.settling.Lock()
+	t.settle(s)
+	done()
 	z.revisit(news)
 	if z.first.CompareAndSwap(false, true) { // what waited until anything is known
-		z.mu.Lock()
-		hosts := slices.Collect(maps.Keys(z.hosts))
-		z.mu.Unlock()
+		st, unlock := z.state.Lock()
+		hosts := slices.Collect(maps.Keys(st.hosts))
+		unlock()
 		z.wakeInstances(hosts...)
 	}
 	for _, delta := range s.Delta.Zones {
@@ -312,9 +337,9 @@ func (z *Zones) revisit(ids []zone.ID) {
 
 // Wakes is a source of instances to look at.
 func (z *Zones) Wakes(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	z.wake = queue
+	st, unlock := z.state.Lock()
+	defer unlock()
+	st.wake = queue
 	return nil
 }
 
@@ -324,12 +349,12 @@ func (z *Zones) wakePlace(name string) {
 	}
 }
 
-// know returns what is known of an object. z.mu is held.
-func (z *Zones) know(id zone.ID) *known {
-	k := z.known[id]
+// know returns what is known of an object.
+func (st *state) know(id zone.ID) *known {
+	k := st.known[id]
 	if k == nil {
 		k = &known{}
-		z.known[id] = k
+		st.known[id] = k
 	}
 	return k
 }
