@@ -97,46 +97,48 @@ func (c *change) serial() error {
 // has another zone than the change is from by now.
 func (g *Group) replace(c change) (bool, error) {
 	s := g.server
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	st, unlock := s.state.Lock()
+	defer unlock()
+	h := st.group(g.name)
 	switch {
-	case g.zones[c.zone] != c.old:
+	case h.zones[c.zone] != c.old:
 		return false, nil
 	case c.next == c.old:
 		return true, nil
 	}
 	if c.next == nil {
-		delete(g.zones, c.zone)
+		delete(h.zones, c.zone)
 	} else {
-		for _, other := range s.groups {
+		for _, other := range st.groups {
 			if other.policy.catalog == c.zone {
 				return false, rejected(fmt.Errorf("%s is the name of the catalog zone of %s", c.zone, other.name))
 			}
 		}
 		c.next.remember(c.old, c.step, s.opts.History)
-		g.zones[c.zone] = c.next
+		h.zones[c.zone] = c.next
 	}
-	s.serve(c.zone)
+	st.serve(c.zone)
 	if c.old == nil || c.next == nil {
-		g.members.change(c.zone)
-		g.publishMembers()
+		h.members.change(c.zone)
+		h.publishMembers()
 	}
 	return true, nil
 }
 
 // serve puts into the catalogue what the groups have of a zone: a catalog zone before another of its name, then the
-// newest. Who wants to know of changes is told. mu is held.
-func (s *Server) serve(name dnsname.Name) {
+// newest. Who wants to know of changes is told.
+func (st *state) serve(name dnsname.Name) {
+	s := st.server
 	var best *Zone
 	var from string
-	for group, g := range s.groups {
+	for group, g := range st.groups {
 		for _, z := range [...]*Zone{g.zones[name], g.catalogOf(name)} {
 			if z != nil && (best == nil || z.before(best, group < from)) {
 				best, from = z, group
 			}
 		}
 	}
-	defer s.recordChange(name)
+	defer st.recordChange(name)
 	c := s.catalogue.Load()
 	was := c.Zone(name)
 	switch {
@@ -147,25 +149,27 @@ func (s *Server) serve(name dnsname.Name) {
 		return
 	}
 	s.catalogue.Store(c.With(best))
-	s.notify(name)
+	st.notify(name)
 }
 
-// notify notifies the followers of a zone that it has changed. mu is held.
-func (s *Server) notify(name dnsname.Name) {
-	if !s.Opened() {
+// notify notifies the followers of a zone that it has changed.
+func (st *state) notify(name dnsname.Name) {
+	if !st.server.Opened() {
 		return // they could not have it yet
 	}
-	for _, g := range s.groups {
+	for _, g := range st.groups {
 		if g.has(name) {
 			for _, d := range g.policy.destinations {
-				s.notifier.enqueue(name, d)
+				st.server.notifier.enqueue(name, d)
 			}
 		}
 	}
 }
 
-// has reports whether a group has a zone, or a catalog zone of that name. Server.mu is held.
-func (g *Group) has(name dnsname.Name) bool { return g.zones[name] != nil || g.catalogOf(name) != nil }
+// has reports whether a group has a zone, or a catalog zone of that name.
+func (g *holdings) has(name dnsname.Name) bool {
+	return g.zones[name] != nil || g.catalogOf(name) != nil
+}
 
 // before reports whether a zone is served in place of another one of its name, tied deciding between equals.
 func (z *Zone) before(o *Zone, tied bool) bool {

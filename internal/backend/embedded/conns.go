@@ -4,15 +4,20 @@ import (
 	"container/list"
 	"net"
 	"net/netip"
-	"sync"
 	"time"
+
+	"github.com/zonefold/zonefold/internal/guarded"
 )
 
 // conns are the open TCP connections, bounded in all and for each client.
 type conns struct {
 	most, perClient int
 
-	mu        sync.Mutex
+	open guarded.Value[openConns]
+}
+
+// openConns are those that are open now.
+type openConns struct {
 	order     *list.List // of *conn; the one that was quiet for longest is first
 	clients   map[netip.Addr]int
 	finishing bool
@@ -25,26 +30,29 @@ type conn struct {
 	place  *list.Element // nil: not among the open ones any more
 }
 
-func newConns(o Options) conns {
-	return conns{most: o.MaxConns, perClient: o.MaxConnsPerClient, order: list.New(), clients: map[netip.Addr]int{}}
+func (s *conns) setUp(o Options) {
+	s.most, s.perClient = o.MaxConns, o.MaxConnsPerClient
+	open, unlock := s.open.Lock()
+	defer unlock()
+	open.order, open.clients = list.New(), map[netip.Addr]int{}
 }
 
 // add takes a new connection up, or closes it and returns nil. Where there are too many, the one that was quiet for
 // longest goes: so nobody who keeps connections open and says nothing keeps others out.
 func (s *conns) add(c net.Conn) *conn {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	open, unlock := s.open.Lock()
+	defer unlock()
 	addr := c.RemoteAddr().(*net.TCPAddr).AddrPort().Addr().Unmap()
 	link := &conn{Conn: c, addr: addr, client: clientOf(addr)}
-	if s.finishing || s.clients[link.client] >= s.perClient {
+	if open.finishing || open.clients[link.client] >= s.perClient {
 		_ = c.Close()
 		return nil
 	}
-	if s.order.Len() >= s.most {
-		s.drop(s.order.Front().Value.(*conn))
+	if open.order.Len() >= s.most {
+		open.drop(open.order.Front().Value.(*conn))
 	}
-	s.clients[link.client]++
-	link.place = s.order.PushBack(link)
+	open.clients[link.client]++
+	link.place = open.order.PushBack(link)
 	return link
 }
 
@@ -58,32 +66,32 @@ func clientOf(addr netip.Addr) netip.Addr {
 	return addr
 }
 
-// drop closes a connection. mu is held.
-func (s *conns) drop(c *conn) {
+// drop closes a connection.
+func (open *openConns) drop(c *conn) {
 	_ = c.Close()
 	if c.place == nil {
 		return
 	}
-	s.order.Remove(c.place)
+	open.order.Remove(c.place)
 	c.place = nil
-	if s.clients[c.client]--; s.clients[c.client] == 0 {
-		delete(s.clients, c.client)
+	if open.clients[c.client]--; open.clients[c.client] == 0 {
+		delete(open.clients, c.client)
 	}
 }
 
 func (s *conns) remove(c *conn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.drop(c)
+	open, unlock := s.open.Lock()
+	defer unlock()
+	open.drop(c)
 }
 
 // closeOldest closes the connection that was quiet for longest and reports whether there was one.
 func (s *conns) closeOldest() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	first := s.order.Front()
+	open, unlock := s.open.Lock()
+	defer unlock()
+	first := open.order.Front()
 	if first != nil {
-		s.drop(first.Value.(*conn))
+		open.drop(first.Value.(*conn))
 	}
 	return first != nil
 }
@@ -91,30 +99,30 @@ func (s *conns) closeOldest() bool {
 // touch notes that a connection was just used, and gives it until the deadline to be used again. It returns false if it
 // may not.
 func (s *conns) touch(c *conn, deadline time.Time) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.finishing || c.place == nil {
+	open, unlock := s.open.Lock()
+	defer unlock()
+	if open.finishing || c.place == nil {
 		return false
 	}
-	s.order.MoveToBack(c.place)
+	open.order.MoveToBack(c.place)
 	return c.SetReadDeadline(deadline) == nil
 }
 
 // finish has every connection end when it has answered what came. A deadline that is past wakes those that wait for
 // more.
 func (s *conns) finish(past time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.finishing = true
-	for e := s.order.Front(); e != nil; e = e.Next() {
+	open, unlock := s.open.Lock()
+	defer unlock()
+	open.finishing = true
+	for e := open.order.Front(); e != nil; e = e.Next() {
 		_ = e.Value.(*conn).SetReadDeadline(past)
 	}
 }
 
 func (s *conns) closeAll() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for s.order.Len() > 0 {
-		s.drop(s.order.Front().Value.(*conn))
+	open, unlock := s.open.Lock()
+	defer unlock()
+	for open.order.Len() > 0 {
+		open.drop(open.order.Front().Value.(*conn))
 	}
 }

@@ -16,23 +16,33 @@ import (
 type Group struct {
 	server *Server
 	name   string
+}
 
-	// Guarded by Server.mu.
+// holdings are what a group has.
+type holdings struct {
+	handle   *Group
+	st       *state
+	name     string
 	zones    map[dnsname.Name]*Zone
 	policy   policy
 	complete bool
 	members  members
 }
 
-// Group returns the group of a name, which has no zones at first.
+// Group returns the group of a name, always the same. It has no zones at first.
 func (s *Server) Group(name string) *Group {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	g := s.groups[name]
+	st, unlock := s.state.Lock()
+	defer unlock()
+	return st.group(name).handle
+}
+
+// group returns what the group of a name has, which is nothing at first.
+func (st *state) group(name string) *holdings {
+	g := st.groups[name]
 	if g == nil {
-		g = &Group{server: s, name: name, zones: map[dnsname.Name]*Zone{}}
-		g.members.last = s.began
-		s.groups[name] = g
+		g = &holdings{handle: &Group{server: st.server, name: name}, st: st, name: name, zones: map[dnsname.Name]*Zone{}}
+		g.members.last = st.server.began
+		st.groups[name] = g
 	}
 	return g
 }
@@ -40,13 +50,14 @@ func (s *Server) Group(name string) *Group {
 // Complete says that the group has all zones that it is to have for now. Until then its catalog zone is not served, for
 // a follower drops the zones that a catalog does not name.
 func (g *Group) Complete() {
-	g.server.mu.Lock()
-	defer g.server.mu.Unlock()
-	if s := g.server; !g.complete && s.replicas.key != nil {
-		g.members.last = s.opts.Clock.Now() // until when another leader may have used serials
+	st, unlock := g.server.state.Lock()
+	defer unlock()
+	h := st.group(g.name)
+	if s := g.server; !h.complete && s.replicas.key != nil {
+		h.members.last = s.opts.Clock.Now() // until when another leader may have used serials
 	}
-	g.complete = true
-	g.publishMembers()
+	h.complete = true
+	h.publishMembers()
 }
 
 // Limits are those of a server that does everything.
@@ -56,10 +67,11 @@ func (g *Group) Limits() backend.Limits {
 
 // Zones returns the group's zones, in canonical order.
 func (g *Group) Zones(context.Context) ([]dnsname.Name, error) {
-	g.server.mu.Lock()
-	defer g.server.mu.Unlock()
-	names := make([]dnsname.Name, 0, len(g.zones))
-	for name := range g.zones {
+	st, unlock := g.server.state.Lock()
+	defer unlock()
+	zones := st.group(g.name).zones
+	names := make([]dnsname.Name, 0, len(zones))
+	for name := range zones {
 		names = append(names, name)
 	}
 	slices.SortFunc(names, dnsname.Name.Compare)
@@ -68,9 +80,9 @@ func (g *Group) Zones(context.Context) ([]dnsname.Name, error) {
 
 // zone returns what the group has of a zone, nil if nothing.
 func (g *Group) zone(name dnsname.Name) *Zone {
-	g.server.mu.Lock()
-	defer g.server.mu.Unlock()
-	return g.zones[name]
+	st, unlock := g.server.state.Lock()
+	defer unlock()
+	return st.group(g.name).zones[name]
 }
 
 // Read returns what is served, as it was applied: without what completes a zone for servers.

@@ -4,10 +4,11 @@ import (
 	"encoding/binary"
 	"hash/maphash"
 	"net/netip"
-	"sync"
 	"time"
 
 	"github.com/miekg/dns"
+
+	"github.com/zonefold/zonefold/internal/guarded"
 )
 
 // A limiter bounds how often one network gets one answer over UDP, where the sender of a question may be forged and the
@@ -20,13 +21,10 @@ import (
 type limiter struct {
 	rate   int // answers a second; as many may come at once
 	seed   maphash.Seed
-	shards [64]shard
+	shards [64]guarded.Value[shard]
 }
 
-type shard struct {
-	mu      sync.Mutex
-	buckets [512]bucket
-}
+type shard struct{ buckets [512]bucket }
 
 // A bucket holds what is left for one network and answer.
 type bucket struct {
@@ -45,9 +43,8 @@ func newLimiter(rate int) *limiter {
 // allows counts an answer and reports whether it may be sent.
 func (l *limiter) allows(client netip.Addr, r *responder, now time.Time) bool {
 	key := l.key(client, r)
-	s := &l.shards[key%uint64(len(l.shards))]
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s, unlock := l.shards[key%uint64(len(l.shards))].Lock()
+	defer unlock()
 	const second = int64(time.Second)
 	b := &s.buckets[key/uint64(len(l.shards))%uint64(len(s.buckets))]
 	if b.key != key {

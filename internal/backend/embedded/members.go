@@ -13,7 +13,7 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// members keep the catalog zone of a group (RFC 9432): the zones that the group has. Guarded by Server.mu.
+// members keep the catalog zone of a group (RFC 9432): the zones that the group has.
 //
 // Its serials are Unix times, so that they need not be stored: of two leaders the later one's are higher. Therefore it
 // changes at most once a second, and for the first time in a second after that in which the server began: what came
@@ -36,26 +36,26 @@ func (m *members) change(zone dnsname.Name) {
 }
 
 // catalogOf returns the group's catalog zone, if that is its name.
-func (g *Group) catalogOf(name dnsname.Name) *Zone {
+func (g *holdings) catalogOf(name dnsname.Name) *Zone {
 	if z := g.members.zone; z != nil && z.name == name {
 		return z
 	}
 	return nil
 }
 
-// setCatalog follows a change of the policy. Server.mu is held.
-func (g *Group) setCatalog(name dnsname.Name) {
+// setCatalog follows a change of the policy.
+func (g *holdings) setCatalog(name dnsname.Name) {
 	m := &g.members
 	if old := m.zone; old != nil && old.name != name {
 		m.zone = nil
-		g.server.serve(old.name)
+		g.st.serve(old.name)
 	}
 	g.publishMembers()
 }
 
-// publishMembers brings the catalog zone up to date, at once or when its next serial is due. Server.mu is held.
-func (g *Group) publishMembers() {
-	m, s := &g.members, g.server
+// publishMembers brings the catalog zone up to date, at once or when its next serial is due.
+func (g *holdings) publishMembers() {
+	m, s := &g.members, g.st.server
 	if g.policy.catalog.IsZero() {
 		m.changed = nil // a catalog zone that is made anew has all zones
 		return
@@ -64,12 +64,14 @@ func (g *Group) publishMembers() {
 		return
 	}
 	if now := s.opts.Clock.Now(); now.Unix() <= m.last.Unix() {
+		name := g.name
 		m.timer = s.opts.Clock.AfterFunc(time.Unix(m.last.Unix()+1, 0).Sub(now), func() {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			m.timer = nil
+			st, unlock := s.state.Lock()
+			defer unlock()
+			due := st.group(name)
+			due.members.timer = nil
 			if !s.closing.Load() {
-				g.publishMembers()
+				due.publishMembers()
 			}
 		})
 		return
@@ -80,9 +82,9 @@ func (g *Group) publishMembers() {
 	}
 }
 
-// renewMembers makes the next version of the catalog zone. Server.mu is held.
-func (g *Group) renewMembers() error {
-	m, s := &g.members, g.server
+// renewMembers makes the next version of the catalog zone.
+func (g *holdings) renewMembers() error {
+	m, s := &g.members, g.st.server
 	name, now := g.policy.catalog, s.opts.Clock.Now()
 	old, after := m.zone, rr.LaterSerial(g.policy.after, m.serial)
 	if m.copied && old != nil {
@@ -121,7 +123,7 @@ func (g *Group) renewMembers() error {
 		next.remember(old, old.stepTo(next, changes, s.opts.History), s.opts.History)
 	}
 	m.zone, m.changed, m.last, m.serial, m.copied = next, nil, now, soa.Serial, false
-	s.serve(name)
+	g.st.serve(name)
 	return nil
 }
 
@@ -178,9 +180,9 @@ func checkCatalog(catalog dnsname.Name) error {
 
 // stopMembers lets no catalog zone change any more.
 func (s *Server) stopMembers() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, g := range s.groups {
+	st, unlock := s.state.Lock()
+	defer unlock()
+	for _, g := range st.groups {
 		if g.members.timer != nil {
 			g.members.timer.Stop()
 		}

@@ -6,12 +6,12 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/netip"
-	"sync"
 	"time"
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/tsig"
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/guarded"
 )
 
 // A notifier tells followers of changes (RFC 1996). Of each zone there is one message at a time under way to each of
@@ -19,10 +19,14 @@ import (
 // which there is nothing to tell costs nothing.
 type notifier struct {
 	server *Server
+	state  guarded.Value[notices]
+}
 
-	mu      sync.Mutex
+// notices are what followers are being told.
+type notices struct {
+	server  *Server
 	sockets map[bool]*net.UDPConn // by whether addresses are of IPv4; opened when there is something to tell
-	notices map[subjectOf]*notice
+	of      map[subjectOf]*notice
 	open    map[awaited]*notice // those that wait for an answer
 	closed  bool
 }
@@ -63,28 +67,33 @@ const (
 	notifyTries  = 8
 )
 
+// setUp has nobody be told of anything.
+func (o *notifier) setUp(s *Server) {
+	o.server = s
+	all, unlock := o.state.Lock()
+	defer unlock()
+	*all = notices{server: s, sockets: map[bool]*net.UDPConn{}, of: map[subjectOf]*notice{}, open: map[awaited]*notice{}}
+}
+
 // enqueue has a destination notified that a zone has changed.
 func (o *notifier) enqueue(zone dnsname.Name, d destination) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.closed {
+	all, unlock := o.state.Lock()
+	defer unlock()
+	if all.closed {
 		return
 	}
 	subject := subjectOf{zone, d.addr}
-	n := o.notices[subject]
+	n := all.of[subject]
 	if n != nil {
 		n.key, n.again = d.key, true
 		if n.asking {
-			o.arm(n, earliest(n.due, n.sent.Add(notifyPause)))
+			all.arm(n, earliest(n.due, n.sent.Add(notifyPause)))
 		}
 		return
 	}
-	if o.notices == nil {
-		o.notices, o.open = map[subjectOf]*notice{}, map[awaited]*notice{}
-	}
 	n = &notice{subjectOf: subject, key: d.key}
-	o.notices[subject] = n
-	o.send(n)
+	all.of[subject] = n
+	all.send(n)
 }
 
 func earliest(a, b time.Time) time.Time {
@@ -94,41 +103,41 @@ func earliest(a, b time.Time) time.Time {
 	return a
 }
 
-// arm has a notice looked at again. mu is held, as for all below.
-func (o *notifier) arm(n *notice, due time.Time) {
+// arm has a notice looked at again.
+func (all *notices) arm(n *notice, due time.Time) {
 	if n.timer != nil {
 		n.timer.Stop()
 	}
 	n.turn++
-	turn, clock := n.turn, o.server.opts.Clock
+	turn, server := n.turn, all.server
 	n.due = due
-	n.timer = clock.AfterFunc(due.Sub(clock.Now()), func() {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		if n.turn == turn && !o.closed {
-			o.proceed(n)
+	n.timer = server.opts.Clock.AfterFunc(due.Sub(server.opts.Clock.Now()), func() {
+		all, unlock := server.notifier.state.Lock()
+		defer unlock()
+		if n.turn == turn && !all.closed {
+			all.proceed(n)
 		}
 	})
 }
 
 // proceed is what happens to a notice when its time has come.
-func (o *notifier) proceed(n *notice) {
+func (all *notices) proceed(n *notice) {
 	switch {
 	case n.again || n.asking && n.tries < notifyTries:
-		o.send(n)
+		all.send(n)
 	case n.asking:
-		o.server.opts.Observer.Notified(NotifyUnanswered)
-		o.server.opts.Log.Warn("A follower does not answer. It will be told of the next change, or ask by itself.",
+		all.server.opts.Observer.Notified(NotifyUnanswered)
+		all.server.opts.Log.Warn("A follower does not answer. It will be told of the next change, or ask by itself.",
 			slog.String("zone", n.zone.String()), slog.String("follower", n.to.String()))
-		o.forget(n)
+		all.forget(n)
 	default:
-		o.forget(n)
+		all.forget(n)
 	}
 }
 
-func (o *notifier) forget(n *notice) {
-	delete(o.open, awaited{n.to, n.id})
-	delete(o.notices, n.subjectOf)
+func (all *notices) forget(n *notice) {
+	delete(all.open, awaited{n.to, n.id})
+	delete(all.of, n.subjectOf)
 	if n.timer != nil {
 		n.timer.Stop()
 	}
@@ -136,61 +145,58 @@ func (o *notifier) forget(n *notice) {
 }
 
 // send tells of the zone as it is served now.
-func (o *notifier) send(n *notice) {
-	z := o.server.catalogue.Load().Zone(n.zone)
+func (all *notices) send(n *notice) {
+	z := all.server.catalogue.Load().Zone(n.zone)
 	if z == nil {
-		o.forget(n)
+		all.forget(n)
 		return
 	}
-	delete(o.open, awaited{n.to, n.id})
+	delete(all.open, awaited{n.to, n.id})
 	n.id = uint16(rand.Uint32())
-	n.asking, n.again, n.sent = true, false, o.server.opts.Clock.Now()
+	n.asking, n.again, n.sent = true, false, all.server.opts.Clock.Now()
 	n.tries++
-	o.open[awaited{n.to, n.id}] = n
+	all.open[awaited{n.to, n.id}] = n
 	msg := n.message(z)
-	if c, err := o.socket(n.to.Addr()); err != nil {
-		o.server.opts.Log.Warn("Followers cannot be told of changes.", slog.String("error", err.Error()))
+	if c, err := all.socket(n.to.Addr()); err != nil {
+		all.server.opts.Log.Warn("Followers cannot be told of changes.", slog.String("error", err.Error()))
 	} else if _, err := c.WriteToUDPAddrPort(msg, n.to); err != nil {
-		o.server.opts.Log.Info("A follower cannot be told of a change; it will be tried again.",
+		all.server.opts.Log.Info("A follower cannot be told of a change; it will be tried again.",
 			slog.String("follower", n.to.String()), slog.String("error", err.Error()))
 	}
-	o.arm(n, n.sent.Add(backend.Doubled{First: notifyPause, Most: longestPause}.After(n.tries)))
+	all.arm(n, n.sent.Add(backend.Doubled{First: notifyPause, Most: longestPause}.After(n.tries)))
 }
 
 // answered takes an answer.
-func (o *notifier) answered(n *notice, outcome string) {
-	delete(o.open, awaited{n.to, n.id})
+func (all *notices) answered(n *notice, outcome string) {
+	delete(all.open, awaited{n.to, n.id})
 	n.asking, n.tries = false, 0
-	o.arm(n, n.sent.Add(notifyRest))
-	o.server.opts.Observer.Notified(outcome)
+	all.arm(n, n.sent.Add(notifyRest))
+	all.server.opts.Observer.Notified(outcome)
 }
 
 // socket returns the socket for a family of addresses.
-func (o *notifier) socket(to netip.Addr) (*net.UDPConn, error) {
+func (all *notices) socket(to netip.Addr) (*net.UDPConn, error) {
 	v4 := to.Is4()
-	if c := o.sockets[v4]; c != nil {
+	if c := all.sockets[v4]; c != nil {
 		return c, nil
 	}
 	network := "udp6"
 	if v4 {
 		network = "udp4"
 	}
-	c, err := net.ListenUDP(network, o.source(v4))
+	c, err := net.ListenUDP(network, all.source(v4))
 	if err != nil {
 		return nil, fmt.Errorf("opening a socket for NOTIFY: %w", err)
 	}
-	if o.sockets == nil {
-		o.sockets = map[bool]*net.UDPConn{}
-	}
-	o.sockets[v4] = c
-	o.server.running.Go(func() { o.listen(c) })
+	all.sockets[v4] = c
+	all.server.running.Go(func() { all.server.notifier.listen(c) })
 	return c, nil
 }
 
 // source returns an address to send from: one that the server listens on, for followers may ask who tells them. Nil
 // leaves it to the system.
-func (o *notifier) source(v4 bool) *net.UDPAddr {
-	for _, a := range o.server.opts.Listen {
+func (all *notices) source(v4 bool) *net.UDPAddr {
+	for _, a := range all.server.opts.Listen {
 		if addr := a.Addr().Unmap(); addr.Is4() == v4 && !addr.IsUnspecified() {
 			return net.UDPAddrFromAddrPort(netip.AddrPortFrom(addr, 0))
 		}
@@ -200,13 +206,13 @@ func (o *notifier) source(v4 bool) *net.UDPAddr {
 
 // close ends all notices.
 func (o *notifier) close() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.closed = true
-	for _, n := range o.notices {
-		o.forget(n)
+	all, unlock := o.state.Lock()
+	defer unlock()
+	all.closed = true
+	for _, n := range all.of {
+		all.forget(n)
 	}
-	for _, c := range o.sockets {
+	for _, c := range all.sockets {
 		_ = c.Close()
 	}
 }

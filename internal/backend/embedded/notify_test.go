@@ -195,7 +195,10 @@ func TestNotifyIsRepeatedUntilItIsGivenUp(t *testing.T) {
 	n.clock.pass(time.Hour)
 	n.silent()
 	n.seen.await(t, NotifyUnanswered, 1)
-	if len(n.clock.timers) > 0 || len(n.server.notifier.notices) > 0 || len(n.server.notifier.open) > 0 {
+	all, unlock := n.server.notifier.state.Lock()
+	left := len(all.of) + len(all.open)
+	unlock()
+	if len(n.clock.timers) > 0 || left > 0 {
 		t.Error("something is left of it")
 	}
 	n.change()
@@ -222,7 +225,10 @@ func TestManyChangesAreOneNotify(t *testing.T) {
 	n.seen.await(t, NotifyAnswered, 2)
 	n.clock.pass(time.Hour)
 	n.silent()
-	if len(n.clock.timers) > 0 || len(n.server.notifier.notices) > 0 || len(n.server.notifier.open) > 0 {
+	all, unlock := n.server.notifier.state.Lock()
+	left := len(all.of) + len(all.open)
+	unlock()
+	if len(n.clock.timers) > 0 || left > 0 {
 		t.Error("something is left of it")
 	}
 }

@@ -52,18 +52,18 @@ func (o *notifier) take(msg []byte, from netip.AddrPort) {
 	if len(msg) < headerSize || binary.BigEndian.Uint16(msg[2:])&(flagResponse|opcodeMask) != answer {
 		return
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	n := o.open[awaited{from, binary.BigEndian.Uint16(msg)}]
-	if n == nil || o.closed {
+	all, unlock := o.state.Lock()
+	defer unlock()
+	n := all.open[awaited{from, binary.BigEndian.Uint16(msg)}]
+	if n == nil || all.closed {
 		return
 	}
 	rcode := int(msg[3] & 15)
 	switch signed := n.verifies(msg, o.server); {
 	case rcode != dns.RcodeSuccess && (signed || rcode == dns.RcodeNotAuth):
-		o.answered(n, NotifyRefused) // who does not know the key cannot sign with it
+		all.answered(n, NotifyRefused) // who does not know the key cannot sign with it
 	case rcode == dns.RcodeSuccess && signed:
-		o.answered(n, NotifyAnswered)
+		all.answered(n, NotifyAnswered)
 	}
 }
 

@@ -51,28 +51,28 @@ func (s *Server) SetPolicy(group string, p Policy) error {
 	if err != nil {
 		return fmt.Errorf("the transfer policy of %s: %w", group, err)
 	}
-	g := s.Group(group)
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	st, unlock := s.state.Lock()
+	defer unlock()
+	g := st.group(group)
 	before := g.policy.destinations
 	g.policy = c
-	s.keys.Store(s.collectKeys())
+	s.keys.Store(st.collectKeys())
 	g.setCatalog(c.catalog)
 	g.greet(before)
 	return nil
 }
 
-// greet tells destinations that are new of all zones. Server.mu is held.
-func (g *Group) greet(before []destination) {
+// greet tells destinations that are new of all zones.
+func (g *holdings) greet(before []destination) {
 	for _, d := range g.policy.destinations {
 		if slices.ContainsFunc(before, func(old destination) bool { return old.addr == d.addr }) {
 			continue
 		}
 		for zone := range g.zones {
-			g.server.notifier.enqueue(zone, d)
+			g.st.server.notifier.enqueue(zone, d)
 		}
 		if z := g.members.zone; z != nil {
-			g.server.notifier.enqueue(z.name, d)
+			g.st.server.notifier.enqueue(z.name, d)
 		}
 	}
 }
@@ -178,12 +178,12 @@ func (p *policy) allows(a asker) bool {
 
 // admits reports whether the policy of any group that has a zone lets somebody have it.
 func (s *Server) admits(zone dnsname.Name, a asker) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.replicas.offered && s.replicas.has(a.key) {
+	st, unlock := s.state.Lock()
+	defer unlock()
+	if st.shared.offered && s.replicas.has(a.key) {
 		return true
 	}
-	for _, g := range s.groups {
+	for _, g := range st.groups {
 		if g.has(zone) && g.policy.allows(a) {
 			return true
 		}
@@ -191,11 +191,11 @@ func (s *Server) admits(zone dnsname.Name, a asker) bool {
 	return false
 }
 
-// collectKeys returns the keys of all groups' rules and updaters, and of the replicas. mu is held.
-func (s *Server) collectKeys() *keyring {
+// collectKeys returns the keys of all groups' rules and updaters, and of the replicas.
+func (st *state) collectKeys() *keyring {
 	keys := keyring{}
-	keys.add(s.replicas.key)
-	for _, g := range s.groups {
+	keys.add(st.server.replicas.key)
+	for _, g := range st.groups {
 		for _, r := range g.policy.rules {
 			keys.add(r.key)
 		}

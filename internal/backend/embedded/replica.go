@@ -29,16 +29,23 @@ type ReplicaOptions struct {
 	Heartbeat time.Duration
 }
 
-// replicas are what a server knows of its zones for others. Guarded by Server.mu but for key and heartbeat.
+// replicas are who else answers the same.
 type replicas struct {
-	key       *tsig.Signer // nil: there are no other replicas
+	key       *tsig.Signer // nil: there are no others
 	heartbeat time.Duration
+}
 
+// shared is what a server knows of its zones for other replicas.
+type shared struct {
 	offered bool
 	members map[Member]*membership
 	changed map[Member]struct{} // since the listing
 	listing *Zone
 	wake    chan struct{} // closed when anything changes
+}
+
+func newShared() shared {
+	return shared{members: map[Member]*membership{}, changed: map[Member]struct{}{}, wake: make(chan struct{})}
 }
 
 // A Member is one zone of one group.
@@ -67,7 +74,6 @@ func Listing() dnsname.Name {
 
 // setUp makes the options good for use.
 func (r *replicas) setUp(o ReplicaOptions) error {
-	r.wake = make(chan struct{})
 	if o.Key == nil {
 		return nil
 	}
@@ -78,7 +84,7 @@ func (r *replicas) setUp(o ReplicaOptions) error {
 	if r.heartbeat = o.Heartbeat; r.heartbeat <= 0 {
 		r.heartbeat = 2 * time.Second
 	}
-	r.key, r.members, r.changed = key, map[Member]*membership{}, map[Member]struct{}{}
+	r.key = key
 	return nil
 }
 
@@ -88,15 +94,15 @@ func (r *replicas) has(key *tsig.Signer) bool { return key != nil && r.key != ni
 // Retain removes what is not wanted from all groups: a server that followed may have what an earlier leader had removed
 // when it was gone.
 func (s *Server) Retain(wanted func(Member) bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, g := range s.groups {
+	st, unlock := s.state.Lock()
+	defer unlock()
+	for _, g := range st.groups {
 		for zone := range g.zones {
 			if wanted(Member{g.name, zone}) {
 				continue
 			}
 			delete(g.zones, zone)
-			s.serve(zone)
+			st.serve(zone)
 			g.members.change(zone)
 		}
 		g.publishMembers()
@@ -108,21 +114,21 @@ func (s *Server) Retain(wanted func(Member) bool) {
 // what it does not have.
 func (s *Server) Open() {
 	s.opened.Store(true)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.replicas.offered = true
-	s.notifyAll()
+	st, unlock := s.state.Lock()
+	defer unlock()
+	st.shared.offered = true
+	st.notifyAll()
 }
 
 // Follow says that this server does not lead: what others have of it is not the newest. It goes on answering if it did.
 func (s *Server) Follow() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.replicas.offered = false
-	for _, g := range s.groups {
+	st, unlock := s.state.Lock()
+	defer unlock()
+	st.shared.offered = false
+	for _, g := range st.groups {
 		g.complete, g.members.copied = false, true
 	}
-	s.replicas.rouse()
+	st.shared.rouse()
 }
 
 // Ready says that a follower has all that the leader has. It answers from now on.
@@ -130,34 +136,34 @@ func (s *Server) Ready() {
 	if s.opened.Swap(true) {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.notifyAll()
+	st, unlock := s.state.Lock()
+	defer unlock()
+	st.notifyAll()
 }
 
 // Opened reports whether the server answers. One with Options.Closed does not before Open or Ready.
 func (s *Server) Opened() bool { return s.opened.Load() }
 
-// notifyAll notifies the followers of all zones, which changed before they could be asked for. mu is held.
-func (s *Server) notifyAll() {
-	for _, g := range s.groups {
+// notifyAll notifies the followers of all zones, which changed before they could be asked for.
+func (st *state) notifyAll() {
+	for _, g := range st.groups {
 		for name := range g.zones {
-			s.notify(name)
+			st.notify(name)
 		}
 		if z := g.members.zone; z != nil {
-			s.notify(z.name)
+			st.notify(z.name)
 		}
 	}
 }
 
-// recordChange records that groups may have another version of a zone, or have it no more. Server.mu is held.
-func (s *Server) recordChange(zone dnsname.Name) {
-	r := &s.replicas
+// recordChange records that groups may have another version of a zone, or have it no more.
+func (st *state) recordChange(zone dnsname.Name) {
+	r := &st.shared
 	defer r.rouse()
-	if r.key == nil {
+	if st.server.replicas.key == nil {
 		return
 	}
-	for _, g := range s.groups {
+	for _, g := range st.groups {
 		m := Member{g.name, zone}
 		there, c := g.has(zone), r.members[m]
 		switch {
@@ -175,8 +181,8 @@ func (s *Server) recordChange(zone dnsname.Name) {
 	}
 }
 
-// rouse has those who wait for a change look again. Server.mu is held.
-func (r *replicas) rouse() {
+// rouse has those who wait for a change look again.
+func (r *shared) rouse() {
 	close(r.wake)
 	r.wake = make(chan struct{})
 }
@@ -184,9 +190,9 @@ func (r *replicas) rouse() {
 // Await waits until a condition holds, which is looked at whenever a zone may have changed.
 func (s *Server) Await(ctx context.Context, holds func() bool) error {
 	for {
-		s.mu.Lock()
-		wake := s.replicas.wake
-		s.mu.Unlock()
+		st, unlock := s.state.Lock()
+		wake := st.shared.wake
+		unlock()
 		if holds() {
 			return nil
 		}
@@ -202,8 +208,7 @@ func (s *Server) Await(ctx context.Context, holds func() bool) error {
 func newID() string { return strings.ToLower(rand.Text()) }
 
 // compareMembers notes where a catalog zone that was copied from another leader has other zones than the group.
-// Server.mu is held.
-func (g *Group) compareMembers() {
+func (g *holdings) compareMembers() {
 	m := &g.members
 	listed := map[dnsname.Name]bool{}
 	m.zone.names.all(func(n *node) bool {

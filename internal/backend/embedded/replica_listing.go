@@ -57,14 +57,14 @@ func (s *Server) awaitListing(serial *uint32) *Zone {
 
 // list returns the listing as of now, nil if it is not offered, and what is closed when there may be another.
 func (s *Server) list() (*Zone, chan struct{}) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := &s.replicas
+	st, unlock := s.state.Lock()
+	defer unlock()
+	r := &st.shared
 	if !r.offered {
 		return nil, r.wake
 	}
 	if r.listing == nil || len(r.changed) > 0 {
-		if err := s.renewListing(); err != nil {
+		if err := st.renewListing(); err != nil {
 			s.opts.Log.Error("The zones could not be listed for other replicas. This is a fault of zonefold.", slog.String(
 				"error", err.Error()))
 			return nil, r.wake
@@ -73,9 +73,9 @@ func (s *Server) list() (*Zone, chan struct{}) {
 	return r.listing, r.wake
 }
 
-// renewListing brings the listing up to date, at the cost of what changed. Server.mu is held.
-func (s *Server) renewListing() error {
-	r := &s.replicas
+// renewListing brings the listing up to date, at the cost of what changed.
+func (st *state) renewListing() error {
+	s, r := st.server, &st.shared
 	old := r.listing
 	from := old
 	if from == nil {
@@ -91,7 +91,7 @@ func (s *Server) renewListing() error {
 	}
 	var changes []plan.Change
 	for m := range r.changed {
-		changes = append(changes, s.entryChanges(m)...)
+		changes = append(changes, st.entryChanges(m)...)
 	}
 	clear(r.changed)
 	soa := from.soa
@@ -113,11 +113,11 @@ func (s *Server) renewListing() error {
 	return nil
 }
 
-// entryChanges returns what changes in the listing for a member. Server.mu is held.
-func (s *Server) entryChanges(m Member) (changes []plan.Change) {
-	r := &s.replicas
+// entryChanges returns what changes in the listing for a member.
+func (st *state) entryChanges(m Member) (changes []plan.Change) {
+	r := &st.shared
 	c := r.members[m]
-	e := s.entry(m, c.id)
+	e := st.entry(m, c.id)
 	if c.listed != "" && (e == nil || c.listed != e.ID) {
 		changes = appendEntry(changes, c.listed, nil)
 		c.listed = ""
@@ -133,10 +133,10 @@ func (s *Server) entryChanges(m Member) (changes []plan.Change) {
 }
 
 // entry returns what to list of a member, nil if nothing. Groups that have different versions of a zone are about to
-// have the newest, and that is the one that can be transferred. Server.mu is held.
-func (s *Server) entry(m Member, id string) *Entry {
-	z := s.catalogue.Load().Zone(m.Zone)
-	if id == "" || len(m.Group) > maxText || z == nil || z.private != (s.groups[m.Group].catalogOf(m.Zone) != nil) {
+// have the newest, and that is the one that can be transferred.
+func (st *state) entry(m Member, id string) *Entry {
+	z := st.server.catalogue.Load().Zone(m.Zone)
+	if id == "" || len(m.Group) > maxText || z == nil || z.private != (st.groups[m.Group].catalogOf(m.Zone) != nil) {
 		return nil
 	}
 	return &Entry{Member: m, ID: id, Serial: z.soa.Serial, Catalog: z.private, Filled: len(z.filled) > 0}

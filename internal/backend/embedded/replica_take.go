@@ -26,11 +26,11 @@ func (c Copy) is(o Copy) bool {
 
 // Copies returns what the server has.
 func (s *Server) Copies() map[Member]Copy {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	st, unlock := s.state.Lock()
+	defer unlock()
 	copies := map[Member]Copy{}
-	for m := range s.replicas.members {
-		if z, c := s.copyOf(m); z != nil {
+	for m := range st.shared.members {
+		if z, c := st.copyOf(m); z != nil {
 			copies[m] = c
 		}
 	}
@@ -40,9 +40,9 @@ func (s *Server) Copies() map[Member]Copy {
 // Copy returns the version that the server has of a member, and its sets of some keys, nil being all of its sets. It
 // returns false if there is none.
 func (s *Server) Copy(m Member, keys []rr.Key) (c Copy, sets rr.Sets, found bool) {
-	s.mu.Lock()
-	z, c := s.copyOf(m)
-	s.mu.Unlock()
+	st, unlock := s.state.Lock()
+	z, c := st.copyOf(m)
+	unlock()
 	if z == nil {
 		return Copy{}, rr.Sets{}, false
 	}
@@ -69,9 +69,9 @@ func (s *Server) Copy(m Member, keys []rr.Key) (c Copy, sets rr.Sets, found bool
 	return c, txn.Sets(), true
 }
 
-// copyOf returns a member's zone, nil if there is none. mu is held.
-func (s *Server) copyOf(m Member) (*Zone, Copy) {
-	g, c := s.groups[m.Group], s.replicas.members[m]
+// copyOf returns a member's zone, nil if there is none.
+func (st *state) copyOf(m Member) (*Zone, Copy) {
+	g, c := st.groups[m.Group], st.shared.members[m]
 	if g == nil || c == nil || c.id == "" {
 		return nil, Copy{}
 	}
@@ -89,9 +89,9 @@ func (s *Server) copyOf(m Member) (*Zone, Copy) {
 // Serials never fall, and none comes to stand for another content, but in a zone that was removed and made again.
 // Otherwise, or if the server has something else than have, nothing changes.
 func (s *Server) Take(m Member, have, next Copy, changes []plan.Change) error {
-	s.mu.Lock()
-	old, now := s.copyOf(m)
-	s.mu.Unlock()
+	st, unlock := s.state.Lock()
+	old, now := st.copyOf(m)
+	unlock()
 	rises := rr.SerialLess(have.SOA.Serial, next.SOA.Serial)
 	t := taken{have: have, id: next.ID, old: old, next: old}
 	var err error
@@ -146,10 +146,10 @@ type taken struct {
 
 // put makes the server have what was taken.
 func (s *Server) put(m Member, t taken) error {
-	g := s.Group(m.Group)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if z, now := s.copyOf(m); z != t.old || !now.is(t.have) {
+	st, unlock := s.state.Lock()
+	defer unlock()
+	g := st.group(m.Group)
+	if z, now := st.copyOf(m); z != t.old || !now.is(t.have) {
 		return conflict(m, now, t.have)
 	}
 	if t.next != nil && !t.same {
@@ -171,24 +171,24 @@ func (s *Server) put(m Member, t taken) error {
 		g.zones[m.Zone] = t.next
 	}
 	if t.next != nil {
-		c := s.replicas.members[m]
+		c := st.shared.members[m]
 		if c == nil {
 			c = &membership{}
-			s.replicas.members[m] = c
+			st.shared.members[m] = c
 		}
 		c.id = t.id
 	}
 	for _, zone := range touched {
-		s.serve(zone)
+		st.serve(zone)
 	}
 	return nil
 }
 
 // Drop takes a member away that other replicas do not have any more.
 func (s *Server) Drop(m Member) error {
-	s.mu.Lock()
-	old, now := s.copyOf(m)
-	s.mu.Unlock()
+	st, unlock := s.state.Lock()
+	old, now := st.copyOf(m)
+	unlock()
 	if old == nil {
 		return nil
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/guarded"
 )
 
 // Options say where and how a server answers. Zero values stand for the defaults.
@@ -85,12 +86,11 @@ type Server struct {
 	conns     conns
 	workers   sync.Pool
 
-	mu     sync.Mutex // over changes of groups and of the catalogue
-	groups map[string]*Group
-	keys   atomic.Pointer[keyring]
-	slots  chan struct{} // taken by transfers
-	turns  chan struct{} // taken by updates over UDP
-	began  time.Time
+	state guarded.Value[state]
+	keys  atomic.Pointer[keyring]
+	slots chan struct{} // taken by transfers
+	turns chan struct{} // taken by updates over UDP
+	began time.Time
 
 	notifier notifier
 	replicas replicas
@@ -103,22 +103,30 @@ type Server struct {
 	stopping  chan struct{}
 }
 
+// state is what the groups of a server have. Who has it changes the catalogue.
+type state struct {
+	server *Server
+	groups map[string]*holdings
+	shared shared
+}
+
 // Serve starts a server. Until the first Publish it refuses every question.
 func Serve(ctx context.Context, opts Options) (*Server, error) {
 	opts.defaults()
 	s := &Server{
-		opts: opts, limiter: newLimiter(opts.RateLimit), conns: newConns(opts), groups: map[string]*Group{},
+		opts: opts, limiter: newLimiter(opts.RateLimit),
 		slots: make(chan struct{}, opts.MaxTransfers), turns: make(chan struct{}, maxUpdates), stopping: make(chan struct{}),
 	}
 	s.began = opts.Clock.Now()
-	s.notifier.server = s
+	s.notifier.setUp(s)
+	s.conns.setUp(opts)
 	s.opened.Store(!opts.Closed)
 	if err := s.replicas.setUp(opts.Replicas); err != nil {
 		return nil, err
 	}
 	s.workers.New = func() any { return new(worker) }
 	s.catalogue.Store(NewCatalogue())
-	s.keys.Store(s.collectKeys())
+	s.setUp()
 	for _, addr := range opts.Listen {
 		if err := s.listen(ctx, addr); err != nil {
 			s.closeListeners()
@@ -134,10 +142,18 @@ func Serve(ctx context.Context, opts Options) (*Server, error) {
 	return s, nil
 }
 
+// setUp has the server have no groups.
+func (s *Server) setUp() {
+	st, unlock := s.state.Lock()
+	defer unlock()
+	*st = state{server: s, groups: map[string]*holdings{}, shared: newShared()}
+	s.keys.Store(st.collectKeys())
+}
+
 // Publish makes a catalogue the one that questions are answered from, for those who do without groups.
 func (s *Server) Publish(c *Catalogue) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	_, unlock := s.state.Lock()
+	defer unlock()
 	s.catalogue.Store(c)
 }
 

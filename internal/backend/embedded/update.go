@@ -88,10 +88,10 @@ func (r *responder) update() (rcode int) {
 // updater finds out for whom a request updates a zone, and says why for nobody.
 func (s *Server) updater(zone dnsname.Name, r *responder) (u Update, rcode int) {
 	key := r.signature.valid()
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	st, unlock := s.state.Lock()
+	defer unlock()
 	served := false
-	for _, g := range s.groups {
+	for _, g := range st.groups {
 		if g.zones[zone] == nil {
 			continue
 		}
