@@ -6,8 +6,9 @@ package budget
 import (
 	"fmt"
 	"io"
-	"sync"
 	"sync/atomic"
+
+	"github.com/zonefold/zonefold/internal/guarded"
 )
 
 // Free is how much of each reading counts for no Pool, in octets: short answers are read whatever else is being read.
@@ -22,14 +23,22 @@ const unlimited = 512 << 20
 type Pool struct {
 	total, each int64
 
-	mu    sync.Mutex
-	used  int64
-	drawn map[*Meter]int64
+	state guarded.Value[drawn]
+}
+
+// drawn is what readings hold.
+type drawn struct {
+	used int64
+	by   map[*Meter]int64
 }
 
 // NewPool bounds all readings together to some octets of memory, and each to half of them.
 func NewPool(total int64) *Pool {
-	return &Pool{total: total, each: total / 2, drawn: map[*Meter]int64{}}
+	p := &Pool{total: total, each: total / 2}
+	d, unlock := p.state.Lock()
+	defer unlock()
+	d.by = map[*Meter]int64{}
+	return p
 }
 
 // Each is what one reading may become in memory, in octets.
@@ -42,31 +51,31 @@ func (p *Pool) Each() int64 {
 
 // draw has a reading hold that much memory. It ends larger ones where there is not enough.
 func (p *Pool) draw(m *Meter, memory int64) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for p.used-p.drawn[m]+memory > p.total {
+	d, unlock := p.state.Lock()
+	defer unlock()
+	for d.used-d.by[m]+memory > p.total {
 		largest, most := m, memory
-		for other, drawn := range p.drawn {
-			if other != m && drawn > most {
-				largest, most = other, drawn
+		for other, holds := range d.by {
+			if other != m && holds > most {
+				largest, most = other, holds
 			}
 		}
 		if largest == m {
 			return &Error{Most: p.total, Shared: true}
 		}
-		p.release(largest)
+		d.release(largest)
 		largest.ended.Store(true)
 		go largest.end() // may wait for who is reading
 	}
-	p.used += memory - p.drawn[m]
-	p.drawn[m] = memory
+	d.used += memory - d.by[m]
+	d.by[m] = memory
 	return nil
 }
 
-// release gives back what a reading holds. p.mu is held.
-func (p *Pool) release(m *Meter) {
-	p.used -= p.drawn[m]
-	delete(p.drawn, m)
+// release gives back what a reading holds.
+func (d *drawn) release(m *Meter) {
+	d.used -= d.by[m]
+	delete(d.by, m)
 }
 
 // An Error says which limit an answer has exceeded.
@@ -130,9 +139,9 @@ func (m *Meter) End() {
 	if m.pool == nil {
 		return
 	}
-	m.pool.mu.Lock()
-	defer m.pool.mu.Unlock()
-	m.pool.release(m)
+	d, unlock := m.pool.state.Lock()
+	defer unlock()
+	d.release(m)
 	m.ended.Store(true)
 }
 

@@ -63,7 +63,9 @@ func TestTheLargestReadingGivesWay(t *testing.T) {
 		m.End()
 		m.End()
 	}
-	if p.used != 0 || len(p.drawn) != 0 {
-		t.Errorf("after all %d octets are held", p.used)
+	d, unlock := p.state.Lock()
+	defer unlock()
+	if d.used != 0 || len(d.by) != 0 {
+		t.Errorf("after all %d octets are held", d.used)
 	}
 }

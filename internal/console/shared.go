@@ -62,8 +62,8 @@ func NewShared(ctx context.Context, opts SharedOptions) (*Shared, error) {
 		return nil, err
 	}
 	s := &Shared{all: &sync.WaitGroup{}, viewers: &viewers{opts: opts, pages: all, key: key,
-		places: make(chan struct{}, maxReviews), heard: map[digest]hearing{}, sessions: map[digest]*session{},
-		byID: map[string]*viewer{}}}
+		places: make(chan struct{}, maxReviews)}}
+	s.viewers.keepNothing()
 	s.viewers.spawn = func(work func(context.Context)) context.CancelFunc {
 		ctx, end := context.WithCancel(ctx)
 		s.all.Go(func() { work(ctx) })

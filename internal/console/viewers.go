@@ -9,8 +9,9 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
-	"sync"
 	"time"
+
+	"github.com/zonefold/zonefold/internal/guarded"
 )
 
 // ErrStranger says that a token is nobody's: it is none, has expired, was revoked, or is for somebody else.
@@ -60,7 +61,12 @@ type viewers struct {
 	spawn  func(work func(context.Context)) context.CancelFunc
 	places chan struct{} // of reviews
 
-	mu       sync.Mutex
+	state guarded.Value[kept]
+}
+
+// kept is what is kept of viewers. Who has it may use the token of each, and the time when it was used.
+type kept struct {
+	opts     *SharedOptions
 	heard    map[digest]hearing  // by token
 	sessions map[digest]*session // by cookie
 	byID     map[string]*viewer  // by Person.ID
@@ -87,8 +93,8 @@ type viewer struct {
 	gone       chan struct{} // closed when the viewer has left
 	end        context.CancelFunc
 
-	token string    // vs.mu guards it
-	used  time.Time // vs.mu guards it
+	token string    // see kept
+	used  time.Time // see kept
 
 	ready   chan struct{} // closed when what follows is there
 	handler http.Handler
@@ -106,15 +112,22 @@ type visit struct {
 // tokenText is what a token may consist of (RFC 6750 §2.1).
 var tokenText = regexp.MustCompile(`^[A-Za-z0-9\-._~+/]+=*$`)
 
+// keepNothing has nothing be kept.
+func (vs *viewers) keepNothing() {
+	k, unlock := vs.state.Lock()
+	defer unlock()
+	*k = kept{opts: &vs.opts, heard: map[digest]hearing{}, sessions: map[digest]*session{}, byID: map[string]*viewer{}}
+}
+
 // review says whose a token is. What was heard is believed for a time.
 func (vs *viewers) review(ctx context.Context, token string) (Person, error) {
 	if len(token) > maxToken || !tokenText.MatchString(token) {
 		return Person{}, ErrStranger
 	}
 	key := digest(sha256.Sum256([]byte(token)))
-	vs.mu.Lock()
-	known, ok := vs.heard[key]
-	vs.mu.Unlock()
+	k, unlock := vs.state.Lock()
+	known, ok := k.heard[key]
+	unlock()
 	if ok && vs.opts.Now().Before(known.until) {
 		return known.person, nil
 	}
@@ -126,13 +139,13 @@ func (vs *viewers) review(ctx context.Context, token string) (Person, error) {
 	}
 	asked := vs.opts.Now()
 	person, err := vs.opts.Cluster.Review(ctx, token)
-	vs.mu.Lock()
-	defer vs.mu.Unlock()
+	k, unlock = vs.state.Lock()
+	defer unlock()
 	switch {
 	case err != nil:
-		delete(vs.heard, key)
-	case ok || len(vs.heard) < maxHeard: // else it is asked for each time
-		vs.heard[key] = hearing{person, asked.Add(vs.opts.Believe)}
+		delete(k.heard, key)
+	case ok || len(k.heard) < maxHeard: // else it is asked for each time
+		k.heard[key] = hearing{person, asked.Add(vs.opts.Believe)}
 	}
 	return person, err
 }
@@ -167,11 +180,11 @@ func (vs *viewers) visitOf(r *http.Request) (*visit, error) {
 
 // sessionOf returns the token that the cookie of a request stands for.
 func (vs *viewers) sessionOf(r *http.Request) (cookie *digest, token string, known bool) {
-	vs.mu.Lock()
-	defer vs.mu.Unlock()
+	k, unlock := vs.state.Lock()
+	defer unlock()
 	for _, c := range r.CookiesNamed(sessionCookie) {
 		key := digest(sha256.Sum256([]byte(c.Value)))
-		if s := vs.sessions[key]; s != nil && vs.opts.Now().Sub(s.used) < vs.opts.Idle {
+		if s := k.sessions[key]; s != nil && vs.opts.Now().Sub(s.used) < vs.opts.Idle {
 			s.used = vs.opts.Now()
 			return &key, s.token, true
 		}
@@ -185,77 +198,77 @@ func (vs *viewers) signIn(token string, p Person) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	vs.mu.Lock()
-	defer vs.mu.Unlock()
+	k, unlock := vs.state.Lock()
+	defer unlock()
 	oldest, own := digest{}, 0
-	for key, s := range vs.sessions {
+	for key, s := range k.sessions {
 		if s.person != p.ID {
 			continue
 		}
-		if own++; own == 1 || s.used.Before(vs.sessions[oldest].used) {
+		if own++; own == 1 || s.used.Before(k.sessions[oldest].used) {
 			oldest = key
 		}
 	}
 	switch {
 	case own >= sessionsEach:
-		delete(vs.sessions, oldest)
-	case len(vs.sessions) >= vs.opts.People*sessionsEach:
+		delete(k.sessions, oldest)
+	case len(k.sessions) >= vs.opts.People*sessionsEach:
 		return "", errFull
 	}
-	vs.sessions[sha256.Sum256([]byte(value))] = &session{token, p.ID, vs.opts.Now()}
+	k.sessions[sha256.Sum256([]byte(value))] = &session{token, p.ID, vs.opts.Now()}
 	return value, nil
 }
 
 // signOut ends the session of a visit, and what the person sees if that was read with the session's token.
 func (vs *viewers) signOut(v *visit) {
-	vs.mu.Lock()
-	defer vs.mu.Unlock()
-	s := vs.sessions[*v.cookie]
+	k, unlock := vs.state.Lock()
+	defer unlock()
+	s := k.sessions[*v.cookie]
 	if s == nil {
 		return
 	}
-	delete(vs.sessions, *v.cookie)
-	if one := vs.byID[s.person]; one != nil && one.token == s.token {
-		vs.drop(one)
+	delete(k.sessions, *v.cookie)
+	if one := k.byID[s.person]; one != nil && one.token == s.token {
+		k.drop(one)
 	}
-	delete(vs.heard, sha256.Sum256([]byte(s.token)))
+	delete(k.heard, sha256.Sum256([]byte(s.token)))
 }
 
 // admit returns the viewer that a visit is of, who comes in if there is room.
 func (vs *viewers) admit(v *visit, namespaces []string) (*viewer, error) {
-	vs.mu.Lock()
-	defer vs.mu.Unlock()
-	one := vs.byID[v.person.ID]
+	k, unlock := vs.state.Lock()
+	defer unlock()
+	one := k.byID[v.person.ID]
 	if one != nil && !slices.Equal(one.namespaces, namespaces) { // who looks at others sees something else
-		vs.drop(one)
+		k.drop(one)
 		one = nil
 	}
 	if one == nil {
-		if err := vs.refusal(v.person); err != nil {
+		if err := k.refusal(v.person); err != nil {
 			return nil, err
 		}
 		one = &viewer{person: v.person, namespaces: namespaces, requests: make(chan struct{}, requestsEach),
 			ready: make(chan struct{}), gone: make(chan struct{})}
-		vs.byID[v.person.ID] = one
+		k.byID[v.person.ID] = one
 		one.end = vs.spawn(func(ctx context.Context) { vs.follow(ctx, one) })
 	}
 	one.token, one.used = v.token, vs.opts.Now()
 	return one, nil
 }
 
-// refusal says why a person cannot come in. vs.mu is held.
-func (vs *viewers) refusal(p Person) error {
-	vs.dropIdle()
+// refusal says why a person cannot come in.
+func (k *kept) refusal(p Person) error {
+	k.dropIdle()
 	same := 0
-	for _, one := range vs.byID {
+	for _, one := range k.byID {
 		if one.person.Party == p.Party {
 			same++
 		}
 	}
 	switch {
-	case same >= max(1, vs.opts.People/sharePeople):
+	case same >= max(1, k.opts.People/sharePeople):
 		return errParty
-	case len(vs.byID) >= vs.opts.People:
+	case len(k.byID) >= k.opts.People:
 		return errFull
 	}
 	return nil
@@ -264,7 +277,7 @@ func (vs *viewers) refusal(p Person) error {
 // follow reads what a viewer sees, and keeps it up to date until the viewer leaves.
 func (vs *viewers) follow(ctx context.Context, one *viewer) {
 	source, follow, err := vs.opts.Cluster.Open(ctx, Opening{Person: one.person, Namespaces: one.namespaces,
-		Token: func() string { vs.mu.Lock(); defer vs.mu.Unlock(); return one.token }})
+		Token: func() string { _, unlock := vs.state.Lock(); defer unlock(); return one.token }})
 	if one.err = err; err == nil {
 		c := newConsole(Options{Source: source, Edit: vs.opts.Edit, Random: vs.opts.Random, Now: vs.opts.Now}, vs.pages,
 			&viewerAccess{vs, one.person.ID})
@@ -278,56 +291,56 @@ func (vs *viewers) follow(ctx context.Context, one *viewer) {
 	if err != nil && ctx.Err() == nil {
 		vs.opts.Say(one.person.Name + " is shown nothing more: " + err.Error())
 	}
-	vs.mu.Lock()
-	defer vs.mu.Unlock()
-	vs.drop(one)
+	k, unlock := vs.state.Lock()
+	defer unlock()
+	k.drop(one)
 }
 
-// drop ends what a viewer sees. vs.mu is held.
-func (vs *viewers) drop(one *viewer) {
-	if vs.byID[one.person.ID] == one {
-		delete(vs.byID, one.person.ID)
+// drop ends what a viewer sees.
+func (k *kept) drop(one *viewer) {
+	if k.byID[one.person.ID] == one {
+		delete(k.byID, one.person.ID)
 		close(one.gone)
 		one.end()
 	}
 }
 
-// dropIdle ends what nobody has used for long. vs.mu is held.
-func (vs *viewers) dropIdle() {
-	now := vs.opts.Now()
-	for key, s := range vs.sessions {
-		if now.Sub(s.used) >= vs.opts.Idle {
-			delete(vs.sessions, key)
+// dropIdle ends what nobody has used for long.
+func (k *kept) dropIdle() {
+	now := k.opts.Now()
+	for key, s := range k.sessions {
+		if now.Sub(s.used) >= k.opts.Idle {
+			delete(k.sessions, key)
 		}
 	}
-	for _, one := range vs.byID {
-		if now.Sub(one.used) >= vs.opts.Idle {
-			vs.drop(one)
+	for _, one := range k.byID {
+		if now.Sub(one.used) >= k.opts.Idle {
+			k.drop(one)
 		}
 	}
-	for key, heard := range vs.heard {
+	for key, heard := range k.heard {
 		if !now.Before(heard.until) {
-			delete(vs.heard, key)
+			delete(k.heard, key)
 		}
 	}
 }
 
 // sweep ends what nobody has used for long, and what was read with tokens that are not accepted any more.
 func (vs *viewers) sweep(ctx context.Context) {
-	vs.mu.Lock()
-	vs.dropIdle()
+	k, unlock := vs.state.Lock()
+	k.dropIdle()
 	tokens := map[*viewer]string{}
-	for _, one := range vs.byID {
+	for _, one := range k.byID {
 		tokens[one] = one.token
 	}
-	vs.mu.Unlock()
+	unlock()
 	for one, token := range tokens {
 		_, err := vs.review(ctx, token)
-		vs.mu.Lock()
+		k, unlock := vs.state.Lock()
 		if errors.Is(err, ErrStranger) && one.token == token {
-			vs.drop(one)
+			k.drop(one)
 		}
-		vs.mu.Unlock()
+		unlock()
 	}
 }
 
@@ -343,9 +356,9 @@ func (a *viewerAccess) admits(r *http.Request) bool {
 	if err != nil || v.person.ID != a.id {
 		return false
 	}
-	a.viewers.mu.Lock()
-	defer a.viewers.mu.Unlock()
-	one := a.viewers.byID[a.id]
+	k, unlock := a.viewers.state.Lock()
+	defer unlock()
+	one := k.byID[a.id]
 	if one != nil {
 		one.used = a.viewers.opts.Now()
 	}

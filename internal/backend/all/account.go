@@ -9,6 +9,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/guarded"
 )
 
 // How long an account answers from memory: about zones, and with an error or to those who want to know anew.
@@ -24,7 +25,11 @@ type Account struct {
 	place   func(backend.TargetKey) backend.TargetKey // nil: Targets are canonical as they are
 	turn    chan struct{}                             // holds one: whoever asks the service for zones
 
-	mu     sync.Mutex
+	state guarded.Value[accountState]
+}
+
+// accountState is what an Account remembers.
+type accountState struct {
 	listed memory[[]backend.HostedZone]
 	byID   map[string]*memory[backend.HostedZone]
 	stale  time.Time // what was heard before then is not good enough
@@ -44,14 +49,16 @@ var _ backend.ZoneFinder = (*Account)(nil)
 
 // Refresh has the next question go to the service, unless it was asked less than some seconds ago.
 func (a *Account) Refresh() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.stale = a.now()
+	s, unlock := a.state.Lock()
+	defer unlock()
+	s.stale = a.now()
 }
 
 // HostedZones lists the zones, from memory where that is fresh.
 func (a *Account) HostedZones(ctx context.Context) ([]backend.HostedZone, error) {
-	zones, err := recall(ctx, a, func() *memory[[]backend.HostedZone] { return &a.listed },
+	zones, err := recall(ctx, a, func(s *accountState) *memory[[]backend.HostedZone] {
+		return &s.listed
+	},
 		func() ([]backend.HostedZone, error) {
 			zones, err := a.service.HostedZones(ctx)
 			for i := range zones {
@@ -64,17 +71,10 @@ func (a *Account) HostedZones(ctx context.Context) ([]backend.HostedZone, error)
 
 // HostedZone looks up a zone, in memory where that is fresh.
 func (a *Account) HostedZone(ctx context.Context, id string) (backend.HostedZone, error) {
-	a.mu.Lock()
-	if fresh(a, &a.listed) && a.listed.err == nil {
-		for _, z := range a.listed.value {
-			if z.ID == id {
-				a.mu.Unlock()
-				return z, nil
-			}
-		}
+	if z, ok := a.listedZone(id); ok {
+		return z, nil
 	}
-	a.mu.Unlock()
-	return recall(ctx, a, func() *memory[backend.HostedZone] { return a.memoryOf(id) },
+	return recall(ctx, a, func(s *accountState) *memory[backend.HostedZone] { return s.memoryOf(id) },
 		func() (backend.HostedZone, error) {
 			zone, err := a.service.HostedZone(ctx, id)
 			a.settle(&zone)
@@ -82,15 +82,29 @@ func (a *Account) HostedZone(ctx context.Context, id string) (backend.HostedZone
 		})
 }
 
-// memoryOf is what is remembered of an ID. a.mu is held.
-func (a *Account) memoryOf(id string) *memory[backend.HostedZone] {
-	m := a.byID[id]
+// listedZone returns a zone of a fresh list.
+func (a *Account) listedZone(id string) (backend.HostedZone, bool) {
+	s, unlock := a.state.Lock()
+	defer unlock()
+	if fresh(s, a.now(), &s.listed) && s.listed.err == nil {
+		for _, z := range s.listed.value {
+			if z.ID == id {
+				return z, true
+			}
+		}
+	}
+	return backend.HostedZone{}, false
+}
+
+// memoryOf is what is remembered of an ID.
+func (s *accountState) memoryOf(id string) *memory[backend.HostedZone] {
+	m := s.byID[id]
 	if m == nil {
-		if a.byID == nil || len(a.byID) >= manyIDs {
-			a.byID = map[string]*memory[backend.HostedZone]{}
+		if s.byID == nil || len(s.byID) >= manyIDs {
+			s.byID = map[string]*memory[backend.HostedZone]{}
 		}
 		m = &memory[backend.HostedZone]{}
-		a.byID[id] = m
+		s.byID[id] = m
 	}
 	return m
 }
@@ -120,15 +134,15 @@ func (a *Account) settle(zone *backend.HostedZone) {
 
 // Backend reaches one zone, and keeps the account from being forgotten. It is the same one for the same zone.
 func (a *Account) Backend(zone backend.HostedZone) backend.Backend {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.zones == nil {
-		a.zones = map[backend.HostedZone]backend.Backend{}
+	s, unlock := a.state.Lock()
+	defer unlock()
+	if s.zones == nil {
+		s.zones = map[backend.HostedZone]backend.Backend{}
 	}
-	b := a.zones[zone]
+	b := s.zones[zone]
 	if b == nil {
 		b = &hosted{a.service.Backend(zone), a}
-		a.zones[zone] = b
+		s.zones[zone] = b
 	}
 	return b
 }
@@ -140,12 +154,13 @@ type hosted struct {
 }
 
 // recall answers from memory, or has one caller ask while the others wait for what it hears.
-func recall[T any](ctx context.Context, a *Account, at func() *memory[T], ask func() (T, error)) (T, error) {
+func recall[T any](ctx context.Context, a *Account, at func(*accountState) *memory[T],
+	ask func() (T, error)) (T, error) {
 	look := func() (memory[T], bool) {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		m := at()
-		return *m, fresh(a, m)
+		s, unlock := a.state.Lock()
+		defer unlock()
+		m := at(s)
+		return *m, fresh(s, a.now(), m)
 	}
 	if m, ok := look(); ok {
 		return m.value, m.err
@@ -165,15 +180,15 @@ func recall[T any](ctx context.Context, a *Account, at func() *memory[T], ask fu
 	if ctx.Err() != nil && err != nil {
 		return value, err // says nothing about the service
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	*at() = memory[T]{value, err, a.now()}
+	s, unlock := a.state.Lock()
+	defer unlock()
+	*at(s) = memory[T]{value, err, a.now()}
 	return value, err
 }
 
-// fresh reports whether a memory may be answered from. a.mu is held.
-func fresh[T any](a *Account, m *memory[T]) bool {
-	age := a.now().Sub(m.heard)
+// fresh reports whether a memory may be answered from.
+func fresh[T any](s *accountState, now time.Time, m *memory[T]) bool {
+	age := now.Sub(m.heard)
 	switch {
 	case m.heard.IsZero():
 		return false
@@ -182,7 +197,7 @@ func fresh[T any](a *Account, m *memory[T]) bool {
 	case m.err != nil:
 		return false
 	}
-	return age < remembered && m.heard.After(a.stale)
+	return age < remembered && m.heard.After(s.stale)
 }
 
 // A register has each zone of a service at the account that was first to reach it, so that it is one target whatever

@@ -5,10 +5,10 @@ import (
 	"hash/fnv"
 	"maps"
 	"slices"
-	"sync"
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/guarded"
 	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/rr"
 )
@@ -36,15 +36,19 @@ type Message struct {
 // Memory is a name server in memory. It keeps what it ever served, by serial.
 type Memory struct {
 	profile Profile
+	state   guarded.Value[memory]
+}
 
-	mu     sync.Mutex
-	zones  map[dnsname.Name]*memoryZone
-	lost   map[dnsname.Name]*memoryZone // see Lose
-	down   bool
-	spurns map[dnsname.Name]bool // names whose sets are refused
-	halves bool                  // it takes half of each batch, or where it takes only whole ones, none
-	calls  int
-	values int
+// memory is what a Memory has.
+type memory struct {
+	profile *Profile
+	zones   map[dnsname.Name]*memoryZone
+	lost    map[dnsname.Name]*memoryZone // see Lose
+	down    bool
+	spurns  map[dnsname.Name]bool // names whose sets are refused
+	halves  bool                  // it takes half of each batch, or where it takes only whole ones, none
+	calls   int
+	values  int
 }
 
 type memoryZone struct {
@@ -57,58 +61,64 @@ type memoryZone struct {
 }
 
 // NewMemory makes a server without zones.
-func NewMemory(p Profile) *Memory { return &Memory{profile: p, zones: map[dnsname.Name]*memoryZone{}} }
+func NewMemory(p Profile) *Memory {
+	m := &Memory{profile: p}
+	s, unlock := m.state.Lock()
+	defer unlock()
+	s.profile, s.zones = &m.profile, map[dnsname.Name]*memoryZone{}
+	return m
+}
 
 // AddZone makes the server have a zone.
 func (m *Memory) AddZone(zone dnsname.Name, soa rr.SOA, sets ...rr.Set) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	s, unlock := m.state.Lock()
+	defer unlock()
 	z := &memoryZone{soa: soa, history: map[uint32]uint64{}}
 	for _, s := range sets {
 		z.put(plan.Change{Key: s.Key(), Want: s})
 	}
 	z.note()
-	m.tell(Message{Zone: zone, After: z.sets})
-	m.zones[zone] = z
+	s.tell(Message{Zone: zone, After: z.sets})
+	s.zones[zone] = z
 }
 
 // SetDown makes the server answer nothing, or answer again.
 func (m *Memory) SetDown(down bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.down = down
+	s, unlock := m.state.Lock()
+	defer unlock()
+	s.down = down
 }
 
 // SetRefused makes the server refuse all sets of a name, or take them again.
 func (m *Memory) SetRefused(name dnsname.Name, refused bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.spurns == nil {
-		m.spurns = map[dnsname.Name]bool{}
+	s, unlock := m.state.Lock()
+	defer unlock()
+	if s.spurns == nil {
+		s.spurns = map[dnsname.Name]bool{}
 	}
-	m.spurns[name] = refused
+	s.spurns[name] = refused
 }
 
 // SetHalving makes the server break off in the middle of each batch, or end that. One that takes batches whole or not
 // at all takes none.
 func (m *Memory) SetHalving(halves bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.halves = halves
+	s, unlock := m.state.Lock()
+	defer unlock()
+	s.halves = halves
 }
 
 // Zones returns the zones that the server has, in order.
 func (m *Memory) Zones() []dnsname.Name {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.SortedFunc(maps.Keys(m.zones), dnsname.Name.Compare)
+	s, unlock := m.state.Lock()
+	defer unlock()
+	return slices.SortedFunc(maps.Keys(s.zones), dnsname.Name.Compare)
 }
 
 // Truth returns what the server holds, and false when it does not have the zone.
 func (m *Memory) Truth(zone dnsname.Name) (rr.SOA, rr.Sets, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	z := m.zones[zone]
+	s, unlock := m.state.Lock()
+	defer unlock()
+	z := s.zones[zone]
 	if z == nil {
 		return rr.SOA{}, rr.Sets{}, false
 	}
@@ -117,9 +127,9 @@ func (m *Memory) Truth(zone dnsname.Name) (rr.SOA, rr.Sets, bool) {
 
 // Foreign changes a zone as another writer does: the serial goes up by one.
 func (m *Memory) Foreign(zone dnsname.Name, put []rr.Set, gone []rr.Key) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	z := m.zones[zone]
+	s, unlock := m.state.Lock()
+	defer unlock()
+	z := s.zones[zone]
 	for _, s := range put {
 		z.put(plan.Change{Key: s.Key(), Want: s})
 	}
@@ -132,9 +142,9 @@ func (m *Memory) Foreign(zone dnsname.Name, put []rr.Set, gone []rr.Key) {
 
 // History returns a fingerprint of every content that a zone ever had, by serial.
 func (m *Memory) History(zone dnsname.Name) map[uint32]uint64 {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if z := m.zones[zone]; z != nil {
+	s, unlock := m.state.Lock()
+	defer unlock()
+	if z := s.zones[zone]; z != nil {
 		return maps.Clone(z.history)
 	}
 	return nil
@@ -142,9 +152,9 @@ func (m *Memory) History(zone dnsname.Name) map[uint32]uint64 {
 
 // Broken returns what must never happen and did: a serial that fell, one that stood for two contents.
 func (m *Memory) Broken(zone dnsname.Name) []string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if z := m.zones[zone]; z != nil {
+	s, unlock := m.state.Lock()
+	defer unlock()
+	if z := s.zones[zone]; z != nil {
 		return append(slices.Clone(z.broken), z.fell()...)
 	}
 	return nil
@@ -153,9 +163,9 @@ func (m *Memory) Broken(zone dnsname.Name) []string {
 // BrokenByWrites is Broken without a serial that is lower because the server came back with it, and nobody has written
 // since.
 func (m *Memory) BrokenByWrites(zone dnsname.Name) []string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if z := m.zones[zone]; z != nil {
+	s, unlock := m.state.Lock()
+	defer unlock()
+	if z := s.zones[zone]; z != nil {
 		return slices.Clone(z.broken)
 	}
 	return nil
@@ -195,9 +205,9 @@ type Copy struct {
 
 // Copy returns what the server holds now.
 func (m *Memory) Copy(zone dnsname.Name) Copy {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if z := m.zones[zone]; z != nil {
+	s, unlock := m.state.Lock()
+	defer unlock()
+	if z := s.zones[zone]; z != nil {
 		return Copy{z.soa, z.sets, z.sum}
 	}
 	return Copy{}
@@ -206,33 +216,33 @@ func (m *Memory) Copy(zone dnsname.Name) Copy {
 // Lose makes the server hold a copy, as one does that keeps zones in memory when another process takes over. What was
 // served before stays served: serials are to come after it.
 func (m *Memory) Lose(zone dnsname.Name, to Copy) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	z := m.zones[zone]
+	s, unlock := m.state.Lock()
+	defer unlock()
+	z := s.zones[zone]
 	if z == nil {
-		z = m.lost[zone]
+		z = s.lost[zone]
 	}
 	if z == nil {
 		return
 	}
-	m.tell(Message{Zone: zone, Before: z.sets, After: to.sets})
+	s.tell(Message{Zone: zone, Before: z.sets, After: to.sets})
 	if m.profile.Limits.SOA == backend.SOAServer && to.soa != (rr.SOA{}) {
 		to.soa.Serial = z.soa.Serial + 1 // it counts by itself, and goes on
 	}
 	z.soa, z.sets, z.sum = to.soa, to.sets, to.sum
 	if to.soa != (rr.SOA{}) {
-		m.zones[zone] = z
+		s.zones[zone] = z
 		return
 	}
-	delete(m.zones, zone)
-	if m.lost == nil {
-		m.lost = map[dnsname.Name]*memoryZone{}
+	delete(s.zones, zone)
+	if s.lost == nil {
+		s.lost = map[dnsname.Name]*memoryZone{}
 	}
-	m.lost[zone] = z
+	s.lost[zone] = z
 }
 
-// tell tells of a change. mu is held.
-func (m *Memory) tell(what Message) {
+// tell tells of a change.
+func (m *memory) tell(what Message) {
 	if m.profile.Seen != nil {
 		m.profile.Seen(what)
 	}
@@ -240,9 +250,9 @@ func (m *Memory) tell(what Message) {
 
 // Excuse lets a zone's serials begin anew: nobody delivers it, so that nobody can know which there were.
 func (m *Memory) Excuse(zone dnsname.Name) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if z := m.zones[zone]; z != nil {
+	s, unlock := m.state.Lock()
+	defer unlock()
+	if z := s.zones[zone]; z != nil {
 		z.history, z.highest = map[uint32]uint64{}, 0
 		z.note()
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// apply makes a batch. Memory.mu is held, as for all of this file.
-func (m *Memory) apply(zone dnsname.Name, b backend.Batch) (backend.Result, error) {
+// apply makes a batch.
+func (m *memory) apply(zone dnsname.Name, b backend.Batch) (backend.Result, error) {
 	z := m.zones[zone]
 	switch {
 	case z == nil && b.Remove && m.profile.Limits.Removes:
@@ -51,7 +51,7 @@ func (m *Memory) apply(zone dnsname.Name, b backend.Batch) (backend.Result, erro
 }
 
 // count gives the zone the serial that comes with the changes, or the server's own next one.
-func (m *Memory) count(z *memoryZone, b backend.Batch, before uint64, whole bool) {
+func (m *memory) count(z *memoryZone, b backend.Batch, before uint64, whole bool) {
 	switch {
 	case b.SOA != nil && m.profile.Limits.SOA == backend.SOAClient && whole:
 		if z.soa != (rr.SOA{}) && !rr.SerialLess(z.soa.Serial, b.SOA.Serial) {
@@ -70,7 +70,7 @@ func (m *Memory) count(z *memoryZone, b backend.Batch, before uint64, whole bool
 }
 
 // all makes all changes or none.
-func (m *Memory) all(zone dnsname.Name, z *memoryZone, changes []plan.Change) error {
+func (m *memory) all(zone dnsname.Name, z *memoryZone, changes []plan.Change) error {
 	for _, c := range changes {
 		if why := m.refusal(c); why != "" {
 			return &backend.Error{Class: backend.ErrRejected, Words: why, Temporary: why == tooLarge}
@@ -90,7 +90,7 @@ func errBroken() error {
 }
 
 // oneByOne makes what it can until it breaks.
-func (m *Memory) oneByOne(zone dnsname.Name, z *memoryZone, changes []plan.Change) ([]backend.Rejection, error) {
+func (m *memory) oneByOne(zone dnsname.Name, z *memoryZone, changes []plan.Change) ([]backend.Rejection, error) {
 	var rejected []backend.Rejection
 	for i, c := range changes {
 		if m.halves && len(changes) > 1 && i >= len(changes)/2 {
@@ -118,7 +118,7 @@ func (m *Memory) oneByOne(zone dnsname.Name, z *memoryZone, changes []plan.Chang
 const tooLarge = "SERVFAIL: too many records"
 
 // refusal says why a change is refused.
-func (m *Memory) refusal(c plan.Change) string {
+func (m *memory) refusal(c plan.Change) string {
 	switch {
 	case m.spurns[c.Key.Name] && !c.Deletes():
 		return "REFUSED: " + c.Key.Name.String()
@@ -132,7 +132,7 @@ func (m *Memory) refusal(c plan.Change) string {
 
 // make makes one change as BIND does: it ignores a CNAME beside other sets, others beside a CNAME, and the deletion of
 // apex NS that it needs.
-func (m *Memory) make(zone dnsname.Name, z *memoryZone, c plan.Change) {
+func (m *memory) make(zone dnsname.Name, z *memoryZone, c plan.Change) {
 	if apexNS := m.profile.Limits.ApexNS; c.Key == (rr.Key{Name: zone, Type: rr.TypeNS}) &&
 		(apexNS == backend.ApexNSServer || apexNS == backend.ApexNSRequired && c.Deletes()) {
 		return

@@ -22,22 +22,21 @@ func (c *memoryClient) Limits() backend.Limits { return c.m.profile.Limits }
 
 // Zones lists them.
 func (c *memoryClient) Zones(context.Context) ([]dnsname.Name, error) {
-	c.m.mu.Lock()
-	defer c.m.mu.Unlock()
-	if err := c.call(); err != nil {
+	s, unlock := c.m.state.Lock()
+	defer unlock()
+	if err := s.call(c.authorised); err != nil {
 		return nil, err
 	}
-	return slices.SortedFunc(maps.Keys(c.m.zones), dnsname.Name.Compare), nil
+	return slices.SortedFunc(maps.Keys(s.zones), dnsname.Name.Compare), nil
 }
 
-// call is what every call begins with. Memory.mu is held.
-func (c *memoryClient) call() error {
-	m := c.m
+// call is what every call begins with.
+func (m *memory) call(authorised bool) error {
 	m.calls++
 	switch {
 	case m.down:
 		return &backend.Error{Class: backend.ErrUnavailable, Words: "connection refused"}
-	case !c.authorised:
+	case !authorised:
 		return &backend.Error{Class: backend.ErrNotAuthorised, Words: "BADKEY"}
 	case m.profile.Throttle > 0 && m.calls%m.profile.Throttle == 0:
 		return &backend.Error{Class: backend.ErrThrottled, Words: "too many requests", After: 2 * time.Millisecond}
@@ -47,16 +46,16 @@ func (c *memoryClient) call() error {
 
 // Read answers as far as the profile lets it.
 func (c *memoryClient) Read(_ context.Context, zone dnsname.Name, ask backend.Ask) (backend.Observed, error) {
-	c.m.mu.Lock()
-	defer c.m.mu.Unlock()
-	if err := c.call(); err != nil {
+	s, unlock := c.m.state.Lock()
+	defer unlock()
+	if err := s.call(c.authorised); err != nil {
 		return backend.Observed{}, err
 	}
 	read := c.m.profile.Limits.Read
 	if read == backend.ReadNone || read == backend.ReadSet && ask.Keys == nil {
 		return backend.Observed{}, fmt.Errorf("reading what the server does not show: %w", backend.ErrRejected)
 	}
-	z := c.m.zones[zone]
+	z := s.zones[zone]
 	if z == nil {
 		return backend.Observed{}, &backend.Error{Class: backend.ErrNoZone, Words: "NOTAUTH"}
 	}
@@ -72,17 +71,17 @@ func (c *memoryClient) Read(_ context.Context, zone dnsname.Name, ask backend.As
 // Apply makes the changes, in the way of the profile.
 func (c *memoryClient) Apply(_ context.Context, zone dnsname.Name, b backend.Batch) (backend.Result, error) {
 	m := c.m
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := c.call(); err != nil {
+	s, unlock := m.state.Lock()
+	defer unlock()
+	if err := s.call(c.authorised); err != nil {
 		return backend.Result{}, err
 	}
-	result, err := m.apply(zone, b)
+	result, err := s.apply(zone, b)
 	if polls := 0; err == nil && m.profile.Async > 0 {
 		result.Pending = func(context.Context) (bool, error) {
-			m.mu.Lock()
-			defer m.mu.Unlock()
-			if err := c.call(); err != nil {
+			s, unlock := m.state.Lock()
+			defer unlock()
+			if err := s.call(c.authorised); err != nil {
 				return false, err
 			}
 			polls++

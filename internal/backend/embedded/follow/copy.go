@@ -15,9 +15,9 @@ import (
 
 // update makes a member what the leader lists.
 func (s *session) update(ctx context.Context, m embedded.Member) error {
-	s.mu.Lock()
-	e, listed := s.entries[m]
-	s.mu.Unlock()
+	now, unlock := s.state.Lock()
+	e, listed := now.entries[m]
+	unlock()
 	server := s.opts.Server
 	have, _, there := server.Copy(m, []rr.Key{})
 	switch {

@@ -39,14 +39,9 @@ func (q *queue) add(m embedded.Member) {
 		return
 	}
 	if s.waiting = true; !s.busy {
-		q.push(m)
+		q.order = append(q.order, m)
+		q.some.Signal()
 	}
-}
-
-// push gives a member to a worker. mu is held.
-func (q *queue) push(m embedded.Member) {
-	q.order = append(q.order, m)
-	q.some.Signal()
 }
 
 // next waits for a member to look at. It returns false when the queue is closed.
@@ -77,7 +72,8 @@ func (q *queue) done(m embedded.Member, failed bool) (failures int) {
 	}
 	switch {
 	case s.waiting:
-		q.push(m)
+		q.order = append(q.order, m)
+		q.some.Signal()
 	case !failed:
 		delete(q.states, m)
 	}

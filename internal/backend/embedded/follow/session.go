@@ -11,6 +11,7 @@ import (
 	"github.com/zonefold/zonefold/internal/backend/embedded"
 	"github.com/zonefold/zonefold/internal/backend/rfc2136"
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/guarded"
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
@@ -27,13 +28,21 @@ type session struct {
 	soa     rr.SOA // of the listing; zero: none yet
 	listing rr.Sets
 
-	mu      sync.Mutex
+	state guarded.Value[followed]
+}
+
+// followed is how far a session has come.
+type followed struct {
 	entries map[embedded.Member]embedded.Entry
 	missing map[embedded.Member]struct{} // until these are as listed first, the server does not have everything
 }
 
 func newSession(f *Follower, client *rfc2136.Client) *session {
-	return &session{Follower: f, client: client, queue: newQueue(), entries: map[embedded.Member]embedded.Entry{}}
+	s := &session{Follower: f, client: client, queue: newQueue()}
+	now, unlock := s.state.Lock()
+	defer unlock()
+	now.entries = map[embedded.Member]embedded.Entry{}
+	return s
 }
 
 // run keeps the server as the leader lists it, and reports whether there was a listing.
@@ -55,7 +64,7 @@ func (s *session) run(ctx context.Context) (listed bool, err error) {
 		if !listed {
 			listed, s.last = true, ""
 			s.opts.Log.Info("The leader is followed.", slog.String("leader", s.client.Server()),
-				slog.Int("zones", len(s.entries)))
+				slog.Int("zones", s.zones()))
 		}
 	}
 }
@@ -120,16 +129,16 @@ func (s *session) step(got rfc2136.Pulled) error {
 
 // change takes entries out and puts others in.
 func (s *session) change(gone, come []embedded.Entry) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	now, unlock := s.state.Lock()
+	defer unlock()
 	for _, e := range gone {
-		if s.entries[e.Member].ID == e.ID {
-			delete(s.entries, e.Member)
+		if now.entries[e.Member].ID == e.ID {
+			delete(now.entries, e.Member)
 			s.queue.add(e.Member)
 		}
 	}
 	for _, e := range come {
-		s.entries[e.Member] = e
+		now.entries[e.Member] = e
 		s.queue.add(e.Member)
 	}
 }
@@ -150,17 +159,23 @@ func (s *session) replace(got rfc2136.Pulled) error {
 		}
 	}
 	s.soa, s.listing = got.SOA, got.Sets
-	s.mu.Lock()
-	former := s.entries
-	s.entries = entries
-	first := s.missing == nil
+	now, unlock := s.state.Lock()
+	former := now.entries
+	now.entries = entries
+	first := now.missing == nil
 	if first {
-		s.missing = map[embedded.Member]struct{}{}
+		now.missing = map[embedded.Member]struct{}{}
+	}
+	await := func(m embedded.Member) {
+		if first {
+			now.missing[m] = struct{}{}
+		}
+		s.queue.add(m)
 	}
 	for m, c := range s.opts.Server.Copies() {
 		switch e, there := entries[m]; {
 		case !there:
-			s.await(m, first)
+			await(m)
 		case first && e.ID == c.ID && rr.SerialLess(e.Serial, c.SOA.Serial):
 			s.opts.Log.Error("The leader has an older version of a zone, which is not taken.",
 				slog.String("zone", m.Zone.String()),
@@ -168,31 +183,30 @@ func (s *session) replace(got rfc2136.Pulled) error {
 		}
 	}
 	for m := range entries {
-		s.await(m, first)
+		await(m)
 	}
 	for m := range former { // one that is not listed any more may be taken at this moment, and not be a copy yet
 		if _, there := entries[m]; !there {
-			s.await(m, first)
+			await(m)
 		}
 	}
-	s.mu.Unlock()
+	unlock()
 	s.complete()
 	return nil
 }
 
-// await queues a member. mu is held.
-func (s *session) await(m embedded.Member, first bool) {
-	if first {
-		s.missing[m] = struct{}{}
-	}
-	s.queue.add(m)
+// zones is how many zones are listed.
+func (s *session) zones() int {
+	now, unlock := s.state.Lock()
+	defer unlock()
+	return len(now.entries)
 }
 
 // complete tells the server when it has everything.
 func (s *session) complete() {
-	s.mu.Lock()
-	done := s.missing != nil && len(s.missing) == 0
-	s.mu.Unlock()
+	now, unlock := s.state.Lock()
+	done := now.missing != nil && len(now.missing) == 0
+	unlock()
 	if done {
 		s.opts.Server.Ready()
 	}
@@ -208,9 +222,9 @@ func (s *session) work(ctx context.Context) {
 		err := s.update(ctx, m)
 		switch failures := s.queue.done(m, err != nil); {
 		case err == nil:
-			s.mu.Lock()
-			delete(s.missing, m)
-			s.mu.Unlock()
+			now, unlock := s.state.Lock()
+			delete(now.missing, m)
+			unlock()
 			s.complete()
 		case ctx.Err() == nil:
 			s.opts.Log.Warn("A zone could not be copied from the leader. It is tried again.",
