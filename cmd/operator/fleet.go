@@ -32,18 +32,20 @@ func placeOf(p *bindy.Pod) bind9.Endpoint {
 
 // fleetDNS makes the clients of the pods of fleets.
 func fleetDNS(pool *all.Pool, m *parts) *bindy.DNS {
+	pods := m.pods
+	pods.Leads = m.leads()
 	return &bindy.DNS{
 		Clock: backend.SystemClock{}, MaxSet: m.maxSet, Engine: m.engine,
 		Primary: func(p *bindy.Pod) (delivery.Server, error) {
 			servers, err := pool.Connect(
-				all.Config{BIND9: &all.BIND9{Primaries: []all.Primary{{Endpoint: placeOf(p), Access: podAccess{p}}}, Net: m.pods}})
+				all.Config{BIND9: &all.BIND9{Primaries: []all.Primary{{Endpoint: placeOf(p), Access: podAccess{p}}}, Net: pods}})
 			if err != nil {
 				return delivery.Server{}, err
 			}
 			return delivery.Server{Name: servers[0].Name, View: servers[0].View, Backend: servers[0].Backend}, nil
 		},
 		Secondary: func(p *bindy.Pod) (bindy.Follower, error) {
-			return bind9.NewSecondary(bind9.Config{Endpoint: placeOf(p), Access: podAccess{p}, Now: time.Now, Net: m.pods})
+			return bind9.NewSecondary(bind9.Config{Endpoint: placeOf(p), Access: podAccess{p}, Now: time.Now, Net: pods})
 		},
 	}
 }

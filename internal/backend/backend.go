@@ -40,6 +40,8 @@ type Backend interface {
 	// have been. The worker reads again whenever it is not known.
 	// ErrRejected for the whole batch makes the worker halve it; a server that can say which sets it refused answers
 	// with Result.Rejected instead and has applied the others.
+	//
+	// Right before each message that may change the server MaySend is asked.
 	Apply(ctx context.Context, zone dnsname.Name, batch Batch) (Result, error)
 }
 

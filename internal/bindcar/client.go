@@ -25,6 +25,9 @@ type Client struct {
 	Pod string
 	// HTTP sends the calls; nil: one with a time-out of 60 s.
 	HTTP *http.Client
+	// Leads reports whether nobody else can be doing the same by now; nil: nobody else ever does. Without it nothing that
+	// changes a server is sent: ErrNotLeading.
+	Leads func() bool
 }
 
 const (
@@ -157,6 +160,9 @@ func (c *Client) do(ctx context.Context, method, path string, body, into any) er
 	client := c.HTTP
 	if client == nil {
 		client = defaultHTTP
+	}
+	if method != http.MethodGet && c.Leads != nil && !c.Leads() { // what comes before this may have taken long
+		return &Error{Class: ErrNotLeading, Text: "nothing is sent"}
 	}
 	resp, err := client.Do(req)
 	if err != nil {

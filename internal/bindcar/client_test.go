@@ -76,6 +76,46 @@ func TestClient(t *testing.T) {
 	}
 }
 
+// TestALateClient asks, and changes nothing, when somebody else may lead.
+func TestALateClient(t *testing.T) {
+	f := newFixture(t, nil)
+	ctx := t.Context()
+	zone := CreateZone{ZoneName: "a.test", ZoneType: Primary, ZoneConfig: ZoneConfig{
+		SOA: SOA{PrimaryNS: "ns.other.test.", AdminEmail: "admin.a.test."}, NameServers: []string{"ns.other.test."}}}
+	leads := true
+	c := f.client(testToken)
+	c.Leads = func() bool { return leads }
+	if created, err := c.Create(ctx, zone); !created || err != nil {
+		t.Fatal(created, err)
+	}
+	leads = false
+	for what, do := range map[string]func() error{
+		"Create": func() error {
+			other := zone
+			other.ZoneName = "b.test"
+			_, err := c.Create(ctx, other)
+			return err
+		},
+		"Modify":  func() error { return c.Modify(ctx, "a.test", ModifyZone{AlsoNotify: &[]string{"192.0.2.1"}}) },
+		"Command": func() error { return c.Command(ctx, "reload", "a.test") },
+		"Declare": func() error { return c.Declare(ctx, []string{"b.test"}) },
+		"Delete":  func() error { return c.Delete(ctx, "a.test") },
+	} {
+		if err := do(); !errors.Is(err, ErrNotLeading) {
+			t.Errorf("%s of who leads no more comes to %v", what, err)
+		}
+	}
+	if zones, err := c.Zones(ctx); err != nil || !slices.Equal(zones, []string{"a.test"}) {
+		t.Errorf("the zones are %v, %v", zones, err)
+	}
+	if settings, err := c.Settings(ctx, "a.test"); err != nil || len(settings.AlsoNotify) > 0 {
+		t.Errorf("the zone is %+v, %v", settings, err)
+	}
+	if content, err := c.Content(ctx); err != nil || content.Declared {
+		t.Errorf("the content is %+v, %v", content, err)
+	}
+}
+
 // TestClientErrors has every class, from a real server.
 func TestClientErrors(t *testing.T) {
 	f := newFixture(t, func(s *Settings) { s.Limit.Burst, s.Limit.Requests = 4, 1 })

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Classes of a client's errors, for errors.Is. ErrThrottled and ErrUnavailable pass; the others do not until
-// something changes: after ErrMisdirected the caller has to find out anew where the pod is.
+// Classes of a client's errors, for errors.Is. ErrThrottled, ErrUnavailable and ErrNotLeading pass; the others do not
+// until something changes: after ErrMisdirected the caller has to find out anew where the pod is.
 var (
 	ErrNotFound     = errors.New("there is no such zone")
 	ErrConflict     = errors.New("the zone exists already")
@@ -20,6 +20,7 @@ var (
 	ErrUnavailable  = errors.New("the server is not available")
 	ErrInvalid      = errors.New("the request is not valid")
 	ErrMisdirected  = errors.New("another pod has the address")
+	ErrNotLeading   = errors.New("another operator may have become the leader")
 )
 
 // An Error is an answer that is no success, or none.

@@ -1,10 +1,13 @@
 package sim
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/zonefold/zonefold/internal/backend"
 )
 
 // A Kind is a kind of faults.
@@ -59,4 +62,9 @@ func named(kind Kind, effects []string, at int) Fault {
 		}
 	}
 	return f
+}
+
+// onTheWire has a message arrive, whoever leads by then.
+func onTheWire(ctx context.Context) context.Context {
+	return backend.WithLeads(ctx, func() bool { return true })
 }

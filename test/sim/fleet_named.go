@@ -274,7 +274,7 @@ func (d *daemon) Apply(ctx context.Context, zone dnsname.Name, b backend.Batch) 
 			case !s.primary:
 				return &backend.Error{Class: backend.ErrNotAuthorised, Words: "REFUSED"}
 			default:
-				result, err = p.disk.zones.Client(true).Apply(ctx, zone, b)
+				result, err = p.disk.zones.Client(true).Apply(onTheWire(ctx), zone, b)
 				p.shows(zone, s)
 				p.notify(s, zone)
 			}

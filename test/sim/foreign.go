@@ -55,7 +55,7 @@ func (w *way) apply(ctx context.Context, zone dnsname.Name, b backend.Batch) (ba
 	w.to.unsynced = false
 	w.from.world.mu.Unlock()
 	before := w.to.Copy(zone)
-	result, err := w.client().Apply(ctx, zone, b)
+	result, err := w.client().Apply(onTheWire(ctx), zone, b)
 	if unsynced && err == nil {
 		w.to.Lose(zone, before)
 		w.to.SetDown(true)

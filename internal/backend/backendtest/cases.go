@@ -53,6 +53,7 @@ var cases = []testCase{
 	{"nothing is sent above a ceiling that is not stored", func(r *rig) bool {
 		return r.limits.SOA == backend.SOAClient && r.limits.Read != backend.ReadNone
 	}, (*rig).ceiling},
+	{"nothing is sent when somebody else may lead", nil, (*rig).late},
 }
 
 // base is what every zone of the suite has: apex NS and an address for them.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/engine"
+	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
@@ -280,4 +281,29 @@ func (r *rig) ceiling() {
 	}
 	r.store.SetBroken(false)
 	r.sync(r.base(r.set("www", rr.TypeA, "192.0.2.2")))
+}
+
+// late has an Apply go on until it would send, when somebody else has become the leader.
+func (r *rig) late() {
+	r.sync(r.base())
+	soa, _, _ := r.Truth(r.zone)
+	set := r.set("late", rr.TypeA, "192.0.2.1")
+	batch := backend.Batch{Changes: []plan.Change{{Key: set.Key(), Want: set}}, Last: true}
+	if r.limits.SOA == backend.SOAClient {
+		next := soa
+		next.Serial++
+		batch.SOA, batch.Expect = &next, &soa
+	}
+	asked := false
+	ctx := backend.WithLeads(r.Context(), func() bool {
+		asked = true
+		return false
+	})
+	if _, err := r.attach.Backend.Apply(ctx, r.zone, batch); backend.Class(err) != backend.ErrUnavailable || !asked {
+		r.Errorf("sending comes to %v, and whether it may be sent was asked: %t", err, asked)
+	}
+	_, sets, _ := r.Truth(r.zone)
+	if _, sent := sets.Get(set.Key()); sent {
+		r.Error("it was sent")
+	}
 }

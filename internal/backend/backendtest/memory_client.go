@@ -69,11 +69,14 @@ func (c *memoryClient) Read(_ context.Context, zone dnsname.Name, ask backend.As
 }
 
 // Apply makes the changes, in the way of the profile.
-func (c *memoryClient) Apply(_ context.Context, zone dnsname.Name, b backend.Batch) (backend.Result, error) {
+func (c *memoryClient) Apply(ctx context.Context, zone dnsname.Name, b backend.Batch) (backend.Result, error) {
 	m := c.m
 	s, unlock := m.state.Lock()
 	defer unlock()
 	if err := s.call(c.authorised); err != nil {
+		return backend.Result{}, err
+	}
+	if err := backend.MaySend(ctx); err != nil {
 		return backend.Result{}, err
 	}
 	result, err := s.apply(zone, b)

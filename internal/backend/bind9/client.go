@@ -61,6 +61,8 @@ type Config struct {
 type Network struct {
 	HTTP http.RoundTripper                        // to sidecars; nil: a transport of each client's own
 	DNS  func(rfc2136.Config) (Nameserver, error) // makes clients of named; nil: those of package rfc2136
+	// Leads reports whether nobody else can be doing the same by now; nil: nobody else ever does.
+	Leads func() bool
 }
 
 // A Nameserver is named as updates and transfers reach it.
@@ -146,7 +148,7 @@ func newPod(cfg Config) (pod, error) {
 	return pod{
 		endpoint: cfg.Endpoint, access: cfg.Access, dns: dns,
 		sidecar: &bindcar.Client{BaseURL: cfg.Endpoint.Sidecar, Pod: cfg.Endpoint.ID, Token: cfg.Access.Token,
-			HTTP: &http.Client{Transport: cfg.Net.http(), CheckRedirect: stay}},
+			HTTP: &http.Client{Transport: cfg.Net.http(), CheckRedirect: stay}, Leads: cfg.Net.Leads},
 	}, nil
 }
 

@@ -16,6 +16,9 @@ import (
 func (p *pod) call(ctx context.Context, f func(*bindcar.Client) error) error {
 	err := p.dns.Prove(ctx)
 	if err == nil {
+		err = backend.MaySend(ctx)
+	}
+	if err == nil {
 		err = classified(f(p.sidecar))
 	}
 	return p.stillThere(ctx, err)

@@ -60,6 +60,9 @@ type writing struct {
 // send has all operations done, and says for each what came of it.
 func (w *writing) send(ctx context.Context) error {
 	if len(w.operations) > 1 && w.batches(ctx) {
+		if err := backend.MaySend(ctx); err != nil {
+			return err
+		}
 		errs, err := w.hook.Batch(ctx, w.operations)
 		if errors.Is(err, dnshook.ErrNoBatch) {
 			w.batch.Store(batchUnknown)
@@ -75,6 +78,9 @@ func (w *writing) send(ctx context.Context) error {
 		return w.judge(ctx)
 	}
 	for i, o := range w.operations {
+		if err := backend.MaySend(ctx); err != nil {
+			return err
+		}
 		var err error
 		if o.Action == dnshook.ActionDelete {
 			err = w.hook.Delete(ctx, o.Record.ID())

@@ -12,6 +12,9 @@ import (
 // Apply makes a batch: the zone that is served changes at one moment, or not at all.
 func (g *Group) Apply(ctx context.Context, zone dnsname.Name, batch backend.Batch) (backend.Result, error) {
 	for ctx.Err() == nil {
+		if err := backend.MaySend(ctx); err != nil {
+			return backend.Result{}, err
+		}
 		c := change{zone: zone, batch: batch, old: g.zone(zone)}
 		err := c.make(g.server.opts.History)
 		if err != nil {

@@ -41,9 +41,11 @@ func (t *target) apply(ctx context.Context, j *job, changes []plan.Change, last 
 
 // send makes the call, of a server that is to be as it was last seen.
 func (t *target) send(ctx context.Context, j *job, batch *backend.Batch) (backend.Result, error) {
-	if leads := t.engine.cfg.Leads; leads != nil && !leads() {
-		return backend.Result{}, &backend.Error{Class: backend.ErrUnavailable,
-			Words: "another operator may have become the leader"}
+	if leads := t.engine.cfg.Leads; leads != nil {
+		ctx = backend.WithLeads(ctx, leads)
+	}
+	if err := backend.MaySend(ctx); err != nil {
+		return backend.Result{}, err
 	}
 	if soa := t.state.soa; soa != (rr.SOA{}) && j.limits.Read != backend.ReadNone && !t.overlay {
 		batch.Expect = &soa

@@ -26,7 +26,7 @@ type Config struct {
 	OnDrift func(Drift)
 
 	// Leads reports whether nobody else can be doing the same by now; nil: nobody else ever does. Without it nothing is
-	// sent: what is wanted here may be what was wanted once.
+	// sent: what is wanted here may be what was wanted once. A Backend asks before each message: backend.MaySend.
 	Leads func() bool
 
 	// Late returns until when a message of who was the leader before may arrive; zero: none can; nil: nobody was. What is

@@ -44,6 +44,9 @@ func (c *Client) call(ctx context.Context, r request, result any) error {
 			return &backend.Error{Class: backend.ErrUnavailable, Err: fmt.Errorf("waiting for another call that writes: %w",
 				context.Cause(ctx))}
 		}
+		if err := backend.MaySend(ctx); err != nil {
+			return err
+		}
 	}
 	var body io.Reader
 	if r.body != nil {

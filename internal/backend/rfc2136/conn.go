@@ -135,6 +135,10 @@ func (c *Client) within(ctx context.Context, link *conn, kept bool, f func(*conn
 		link.Close()
 		return &brokenError{err}
 	}
+	if err := backend.MaySend(ctx); err != nil {
+		link.Close()
+		return err
+	}
 	stop := context.AfterFunc(ctx, func() { link.Close() })
 	err := f(link)
 	if !stop() || isBroken(err) || isUnfinished(err) {

@@ -202,6 +202,9 @@ func call[In, Out any](ctx context.Context, c *Client, in In,
 	if err := c.wait(ctx); err != nil {
 		return none, err
 	}
+	if err := backend.MaySend(ctx); err != nil {
+		return none, err
+	}
 	out, err := do(ctx, in)
 	if err != nil {
 		return none, classed(err)

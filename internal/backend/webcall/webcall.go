@@ -73,7 +73,11 @@ type transport struct {
 
 // RoundTrip makes one call.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if err := t.wait(req.Context()); err != nil {
+	err := t.wait(req.Context())
+	if err == nil {
+		err = backend.MaySend(req.Context())
+	}
+	if err != nil {
 		if req.Body != nil {
 			_ = req.Body.Close()
 		}

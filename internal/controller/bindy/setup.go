@@ -86,7 +86,7 @@ func New(c Config) *Controller {
 	}
 	b := &Controller{Config: c, servers: servers.New(servers.Config{
 		Settings: c.Settings, Client: c.Client, Live: c.Live, Clock: c.Clock, Log: c.Log, Token: c.Token,
-		Sidecars: c.Sidecars,
+		Sidecars: c.Sidecars, Leads: c.Leads,
 	})}
 	writer := &objects.Writer{Client: c.Client, Leads: c.Leads, Wrote: c.Metrics.Wrote}
 	var content fleet.Zones // of no type where there are none

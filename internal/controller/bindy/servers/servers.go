@@ -30,6 +30,7 @@ type Config struct {
 	Token func(ctx context.Context, namespace string) (string, error)
 	// Sidecars is the way to those; nil: the machine's.
 	Sidecars http.RoundTripper
+	Leads    func() bool // whether nobody else can have become the leader; nil: nobody else ever does
 }
 
 // Servers are those of all Bind9Instances, with what one term of leadership remembers of their Secrets and sidecars.

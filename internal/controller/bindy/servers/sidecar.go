@@ -69,7 +69,7 @@ func (s *Servers) Sidecar(ctx context.Context, p *corev1.Pod) (*bindcar.Client, 
 	port := strconv.Itoa(int(p.Spec.Containers[i].Ports[0].ContainerPort))
 	return &bindcar.Client{
 		BaseURL: "http://" + net.JoinHostPort(p.Status.PodIP, port), Pod: string(p.UID), HTTP: s.http,
-		Token: func() (string, error) { return token, nil },
+		Token: func() (string, error) { return token, nil }, Leads: s.Leads,
 	}, nil
 }
 
@@ -96,6 +96,7 @@ func (s *Servers) Failing(p *corev1.Pod, err error,
 	case errors.Is(err, bindcar.ErrThrottled) && answer != nil:
 		return max(again, answer.RetryAfter), nil
 	case age < sidecarStart, errors.Is(err, errNoAddress), errors.Is(err, context.Canceled),
+		errors.Is(err, bindcar.ErrNotLeading),
 		errors.Is(err, bindcar.ErrMisdirected) && dialect.WasReady(p):
 		return again, nil
 	}
