@@ -64,6 +64,34 @@ func named(kind Kind, effects []string, at int) Fault {
 	return f
 }
 
+// rightAfter is how soon an effect comes that nothing but the answer to the one before was waited for.
+const rightAfter = 10 * time.Millisecond
+
+// count notes an effect, and returns the fault that is due with it.
+func (w *World) count(what string) Kind {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.effects = append(w.effects, what)
+	w.follows, w.last = append(w.follows, w.now().Sub(w.last) < rightAfter), w.now()
+	w.happens()
+	w.times[what]++
+	w.hurry(what)
+	for _, f := range w.faults {
+		if f.Effect == "" && f.At == len(w.effects) || f.Effect == what && f.At == w.times[what] {
+			w.met, w.hurt = w.met+1, w.api.store.now()
+			return f.Kind
+		}
+	}
+	return None
+}
+
+// acts has no effect come right after another: people or servers do something.
+func (w *World) acts() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.last = time.Time{}
+}
+
 // onTheWire has a message arrive, whoever leads by then.
 func onTheWire(ctx context.Context) context.Context {
 	return backend.WithLeads(ctx, func() bool { return true })

@@ -57,7 +57,8 @@ const (
 //	deny                                      objects that are not stored, unless there is nobody to ask
 //	try                                       objects that may be denied
 //	delete Record a/www                       an object; one of several kinds of that name:
-//	                                          DNSRecord.extensions.gardener.cloud
+//	                                          DNSRecord.extensions.gardener.cloud. Without its Lease an operator
+//	                                          leads until it looks at it, beside another
 //	annotate DNSRecord a/www KEY=VALUE        an object; KEY- takes it off
 //	strip Zone a/org                          somebody takes all finalizers off
 //	wait 5s                                   nothing
@@ -191,6 +192,7 @@ func (l Life) embedded() bool {
 // An Outcome is what came of a life.
 type Outcome struct {
 	Effects []string // that operators had, in order
+	Follows []bool   // which of them came right after the one before: who crashes between the two leaves the same
 	Wrong   []string // what must never happen and did
 	Denied  []string // objects of people
 	State   string   // of objects and servers when all is calm, without what differs from life to life
@@ -223,6 +225,7 @@ func (l Life) Live(ctx context.Context, kinds *Kinds, run Run) (Outcome, error) 
 			}
 			continue
 		}
+		w.acts()
 		if err := w.step(ctx, words, s.Data); err != nil {
 			end()
 			err = errors.Join(fmt.Errorf("%s: %w", s.Text, err), w.stopAll())
@@ -253,7 +256,7 @@ func (l Life) Live(ctx context.Context, kinds *Kinds, run Run) (Outcome, error) 
 	w.judge()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return Outcome{w.effects, append(w.wrong, w.eyes.found()...), w.denied, state}, err
+	return Outcome{w.effects, w.follows, append(w.wrong, w.eyes.found()...), w.denied, state}, err
 }
 
 // step does one thing.
@@ -378,6 +381,7 @@ func (w *World) comeBack(bumped bool) error {
 	for _, e := range undone {
 		w.eyes.learns(e) // what statuses say is as old as they are
 		w.eyes.remains(e, true)
+		w.eyes.enters(e, true)
 	}
 	w.forgetUpdates(nil)
 	if err == nil && !bumped {
@@ -432,6 +436,9 @@ func (w *World) delete(kind, name string) error {
 	if err != nil {
 		return err
 	}
+	if kind == "Lease" {
+		w.api.distrust()
+	}
 	how, wrong := w.attempted[r]
 	if object, err := w.api.get(r); how == "deny" && err == nil && ready(object) {
 		w.fail(fmt.Sprintf("%s is Ready although it is wrong", r))
@@ -469,5 +476,5 @@ func tells(r *http.Request) bool {
 // people, and a token changes nothing.
 func counts(r *http.Request) bool {
 	return !strings.HasSuffix(r.URL.Path, "/token") && r.Method != http.MethodGet &&
-		!strings.HasPrefix(r.URL.Path, "/apis/coordination.k8s.io/") && !tells(r)
+		!strings.HasPrefix(r.URL.Path, leases) && !tells(r)
 }

@@ -62,7 +62,7 @@ func (l Life) Calm() Life {
 func (l Life) Alone() bool {
 	return l.Fault.Kind == None && !slices.ContainsFunc(l.Steps, func(s Step) bool {
 		words := strings.Fields(s.Text)
-		return inTrouble(words) || words[0] == "restore"
+		return inTrouble(words) || words[0] == "restore" || strings.HasPrefix(s.Text, "delete Lease ")
 	})
 }
 
@@ -123,6 +123,13 @@ func (a *API) hasFailed() bool {
 	a.store.mu.Lock()
 	defer a.store.mu.Unlock()
 	return a.trouble.begun
+}
+
+// distrust has operators be followed that end because somebody else leads.
+func (a *API) distrust() {
+	a.store.mu.Lock()
+	defer a.store.mu.Unlock()
+	a.trouble.begun = true
 }
 
 // errGone is what everybody gets while there is no API server.

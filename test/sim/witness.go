@@ -34,6 +34,7 @@ type witness struct {
 	born     map[ref]birth
 	scopes   map[string]plan.Scope // what name servers make of what they are told
 	silences []silence
+	books    books
 	stays    map[stay]time.Time   // since when statuses name them
 	parted   map[string]time.Time // when a status last ceased to name a zone somewhere
 	wrong    []string
@@ -65,6 +66,7 @@ type value struct {
 func newWitness(now func() time.Time, sources []string) *witness {
 	return &witness{now: now, wishes: newWishes(newAsking(sources)), held: map[string]map[string]*holding{},
 		born: map[ref]birth{}, scopes: map[string]plan.Scope{}, changed: map[string]time.Time{},
+		books: books{ceilings: map[ref]uint32{}, used: map[ref]uint32{}},
 		stays: map[stay]time.Time{}, parted: map[string]time.Time{}}
 }
 
@@ -99,6 +101,7 @@ func (w *witness) blur(words []string) {
 
 // changes is told of each event of the API server.
 func (w *witness) changes(e event) {
+	defer w.enters(e, false)
 	defer w.remains(e, false)
 	if w.learns(e) {
 		w.mu.Lock()
@@ -194,6 +197,7 @@ func (w *witness) told(at string, m backendtest.Message) {
 	if !lost {
 		t.judge(m)
 		t.judgePlace(m)
+		t.judgeBooks(m)
 	}
 	t.enter(m, changed, lost)
 }

@@ -69,7 +69,9 @@ type Run func(context.Context, Process) error
 type World struct {
 	api   *API
 	run   Run
-	nodes *nodes // nil: there are none
+	now   func() time.Time // by the clock of operators, which does not jump
+	nodes *nodes           // nil: there are none
+	crew  crew
 	eyes  *witness
 	lost  time.Time // when a server last came back with what was kept; only steps look at it
 
@@ -77,15 +79,18 @@ type World struct {
 	servers  map[string]*server  // by address
 	hooks    map[string]*webhook // by host
 	dialects []string
-	effects  []string // that operators had, in order
+	effects  []string  // that operators had, in order
+	follows  []bool    // see Outcome
+	last     time.Time // of them; zero: people or servers have done something since
 	faults   []Fault
 	met      int       // of them
 	hurt     time.Time // when one was last met
 	seed     uint64
-	times    map[string]int // effects of a name
-	messages map[string]int // of a name
-	rest     time.Time      // until then no operator begins
-	wrong    []string       // what must never happen and did
+	times    map[string]int         // effects of a name
+	recent   map[string][]time.Time // those of the last second
+	messages map[string]int         // of a name
+	rest     time.Time              // until then no operator begins
+	wrong    []string               // what must never happen and did
 	crashed  chan struct{}
 	living   []*operator
 	parts    sync.WaitGroup
@@ -115,13 +120,15 @@ type server struct {
 
 func newWorld(kinds *Kinds, run Run, l Life) *World {
 	w := &World{
-		api: NewAPI(kinds, backend.SystemClock{}.Now), run: run, servers: map[string]*server{},
+		api: NewAPI(kinds, backend.SystemClock{}.Now), run: run, now: backend.SystemClock{}.Now,
+		servers: map[string]*server{},
 		crashed: make(chan struct{}, 8),
 		hooks:   map[string]*webhook{}, dialects: l.Dialects(),
 		operators: 1, listeners: map[string]*listener{}, chronicles: map[dnsname.Name]*chronicle{},
 		happened: make(chan struct{}, 1),
 		embedded: l.embedded(), reviews: l.Reviews, attempted: map[ref]string{}, updates: map[rr.Key][]string{},
 		faults: append([]Fault{l.Fault}, l.Then...), seed: l.Seed, times: map[string]int{}, messages: map[string]int{},
+		recent: map[string][]time.Time{},
 	}
 	w.eyes = newWitness(w.api.store.now, l.sources())
 	w.api.rights, w.api.denied, w.api.lag, w.api.store.seen = l.Rights, w.fail, w.delay, w.eyes.changes
@@ -149,6 +156,7 @@ type operator struct {
 	mu    sync.Mutex
 	dead  bool
 	ended bool          // as a fault has it: crashed, or followed by another while it was paused
+	over  time.Time     // when its Lease is, if it is not renewed; zero: it has not led
 	holds chan struct{} // closed when it goes on; nil: it is not paused
 }
 
@@ -160,6 +168,7 @@ func (w *World) begin(ctx context.Context) {
 	w.mu.Lock()
 	w.living = append(w.living, o)
 	w.mu.Unlock()
+	w.crew.join(o)
 	chance := w.chance()
 	at := w.serves(o)
 	w.happens()
@@ -272,6 +281,7 @@ func (o *operator) depart(ctx context.Context, takes time.Duration) error {
 
 // effect does what changes the world, with the fault that is due.
 func (o *operator) effect(ctx context.Context, takes time.Duration, what string, do func() error) error {
+	o.lead(what)
 	takes += o.world.delay(what)
 	if strings.HasPrefix(what, update) {
 		if err := o.depart(ctx, takes); err != nil {
@@ -330,22 +340,6 @@ func (o *operator) pause(kind Kind) {
 	})
 }
 
-// count notes an effect, and returns the fault that is due with it.
-func (w *World) count(what string) Kind {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.effects = append(w.effects, what)
-	w.happens()
-	w.times[what]++
-	for _, f := range w.faults {
-		if f.Effect == "" && f.At == len(w.effects) || f.Effect == what && f.At == w.times[what] {
-			w.met, w.hurt = w.met+1, w.api.store.now()
-			return f.Kind
-		}
-	}
-	return None
-}
-
 // RoundTrip implements http.RoundTripper: it is the way to the API server.
 func (o *operator) RoundTrip(r *http.Request) (response *http.Response, err error) {
 	if discovers(r) || tells(r) { // under a lock of the client: who waits for that does not let time pass
@@ -355,6 +349,7 @@ func (o *operator) RoundTrip(r *http.Request) (response *http.Response, err erro
 		return o.world.api.serve(r)
 	}
 	if !counts(r) {
+		sent := o.world.now()
 		if err := o.pass(r.Context(), requestTime+o.world.delay(effectName(r))); err != nil {
 			return nil, err
 		}
@@ -363,7 +358,7 @@ func (o *operator) RoundTrip(r *http.Request) (response *http.Response, err erro
 			context.AfterFunc(o.deaf, cancel)
 			r = r.WithContext(ctx)
 		}
-		return o.world.api.serve(r)
+		return o.asks(r, sent)
 	}
 	err = o.effect(r.Context(), requestTime, effectName(r), func() error {
 		response, err = o.world.api.serve(r) //nolint:bodyclose // it is the caller's
