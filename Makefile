@@ -19,7 +19,7 @@ HELM        := go tool -modfile=charts/go.mod helm
 GENERATED   := find config/crd config/rbac config/install config/dashboards api docs/*.svg docs/performance.md -type f \
 	\( -name "*.yaml" -o -name "*.json" -o -name "zz_generated.*" -o -name "*.svg" -o -name performance.md \)
 
-.PHONY: help build test acceptance race lint generate verify e2e soak sim mutations demo bench image release site
+.PHONY: help build test beside acceptance race lint generate verify e2e soak sim mutations demo bench image release site
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -36,7 +36,9 @@ test: ## everything that must pass: what it needs, build, lint, verify, all test
 	go test -vet=off -p $(AT_ONCE) -timeout 40m $(LONGEST) \
 		$$(go list ./... | grep -vE '/(test/(e2e|soak)|internal/backend/engine)$$') # lint has vetted them
 	$(MAKE) e2e # by itself: it measures gaps of answers, which a busy machine has too
-	$(MAKE) soak SOAK=1m
+	$(MAKE) -j2 soak beside SOAK=1m # what is soaked waits for most of the time
+
+beside:
 	go -C charts test -count=1 ./... # the cache does not look at files outside of a module
 	go test -race -timeout 20m ./internal/backend/engine # where goroutines meet; it is not tested without -race before
 

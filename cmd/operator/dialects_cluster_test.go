@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 
 func TestMain(m *testing.M) {
 	utilruntime.ErrorHandlers = nil //nolint:reassign // one of them sleeps in the bubble of a life, by the clock of another one
+	debug.SetGCPercent(400)         // a life needs little memory, and leaves much that it needed
 	os.Exit(testcluster.Main(m))    // without any definition
 }
 

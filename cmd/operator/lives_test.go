@@ -165,6 +165,9 @@ func TestEveryEffectOfALifeInterrupted(t *testing.T) {
 		}
 		for i, kind := range []sim.Kind{sim.CrashBefore, sim.CrashAfter, sim.Pause} {
 			for at := 1 + i*c.every/3; at <= len(calm.Effects); at += c.every {
+				if c.every == 1 && kind == sim.CrashBefore && calm.Follows[at-1] {
+					continue // a crash after the one before leaves the same
+				}
 				l := l
 				l.Fault = sim.Fault{Kind: kind, At: at}
 				t.Run(c.file+"/"+l.Fault.String(), func(t *testing.T) {
@@ -250,12 +253,14 @@ func TestShortLives(t *testing.T) {
 		l := lifeOf(t, file)
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
-			times := 20
+			times := 8
 			if slices.Contains(l.Dialects(), "bindy") { // one of a fleet costs as much as ten others
 				times = 3
 			}
 			for i := range times {
-				l.Unsucceeded = i > 0
+				if l.Unsucceeded = i > 0; l.Unsucceeded {
+					l.Seed = uint64(i) // messages take otherwise long
+				}
 				if out := lived(t, l, kinds); len(out.Wrong) > 0 {
 					t.Fatalf("%s\n%s", l.Name, strings.Join(out.Wrong, "\n"))
 				}

@@ -6,7 +6,6 @@ import (
 	"os"
 	"regexp"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,7 +47,6 @@ func TestRandomLivesOfSources(t *testing.T) { randomLives(t, 20, 1, "sources") }
 
 func randomLives(t *testing.T, lives, seed int, dialect string) {
 	t.Helper()
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // a life needs little memory
 	kinds := kindsOf(t)
 	before := seconds(t)
 	var served atomic.Int32 // lives in whose end something is
