@@ -58,6 +58,7 @@ func (t *target) takeJob() (job, bool) {
 		j.content, j.id, j.seq, j.at = a.Feed.want, a.Feed.wantID, a.Feed.seq, a.Feed.at
 	}
 	if t.state.holder != a.Feed {
+		t.state.heir = t.state.heir || t.state.holder != nil
 		t.state.holder, t.state.seq, j.all = a.Feed, 0, !t.overlay
 		t.state.pending, t.state.behind = nil, nil
 		t.standing.seq = 0
@@ -68,7 +69,8 @@ func (t *target) takeJob() (job, bool) {
 	t.distrust(&j, now)
 	apex := apexNS(a.Feed.zone)
 	for _, w := range t.incoming {
-		t.state.written = ledgers(t.state.written, w, apex)
+		t.state.written = ledgers(t.state.written, w.sets, apex)
+		t.state.heir = t.state.heir || w.feed != a.Feed
 	}
 	t.reclaim(apex)
 	t.incoming, t.claimed = nil, nil

@@ -12,17 +12,23 @@ import (
 
 // record enters wanted sets that are new into the ledger before any of them is sent. At the apex it enters name servers
 // that are new, for there the values tell what is zonefold's; those from before stay in it until they were withdrawn.
+// What is there on behalf of another feed is new to the ledger of the one that comes in its place: the other's goes
+// with it.
 func (t *target) record(ctx context.Context, j *job) error {
 	s := &t.state
 	if !j.a.Keep {
 		return nil
+	}
+	ledger := s.written
+	if s.heir {
+		ledger = rr.Sets{} // whoever keeps it leaves out what it has already
 	}
 	var sets []rr.Set
 	note := func(w rr.Set) {
 		if _, is := j.others[w.Key()]; is {
 			return
 		}
-		old, ok := s.written.Get(w.Key())
+		old, ok := ledger.Get(w.Key())
 		if !ok && s.refused.sets[w.Key()].Cause == backend.CauseHeld {
 			return // it stays somebody else's
 		}
@@ -42,6 +48,7 @@ func (t *target) record(ctx context.Context, j *job) error {
 		}
 	}
 	if len(sets) == 0 {
+		s.heir = s.heir && !j.all
 		return nil
 	}
 	call, cancel := t.callContext(ctx)
@@ -50,7 +57,7 @@ func (t *target) record(ctx context.Context, j *job) error {
 		return fmt.Errorf("entering %d sets of zone %s into the ledger before they are published: %w", len(sets), j.feed.zone,
 			err)
 	}
-	s.written = plan.Apply(s.written, putAll(sets))
+	s.written, s.heir = ledgers(s.written, plan.Apply(rr.Sets{}, putAll(sets)), apexNS(t.key.Zone)), s.heir && !j.all
 	return nil
 }
 

@@ -35,7 +35,7 @@ type target struct {
 	rest        time.Time          // until then changes gather
 	gone        map[rr.Key]parting // of an overlay: the sets to delete
 	sending     []rr.Key           // of an overlay: what the run under way may send
-	incoming    []rr.Sets          // ledgers of new attachments
+	incoming    []written          // ledgers of new attachments
 	claimed     []rr.Sets          // the same of those that are exact
 	standing    Standing           // as of the last run
 
@@ -50,6 +50,7 @@ type state struct {
 	given   uint32  // the serial that was sent last; 0: none
 	create  bool    // the server does not have the zone; the next batch makes it
 	holder  *Feed   // whose content was delivered last
+	heir    bool    // the target may have sets on behalf of another, which are not in its own ledger
 	seq     uint64  // confirmed
 	left    rr.Sets // sets that stay although nobody wants them (plan.Plan.Left)
 	foreign int
@@ -77,6 +78,12 @@ type state struct {
 	maybe    map[rr.Key]struct{} // of batches whose answers were lost: who has changed them is not known
 	complete bool                // the last run delivered all there was, and has confirmed it
 	err      error               // of the last run
+}
+
+// written is the ledger of a feed.
+type written struct {
+	feed *Feed
+	sets rr.Sets
 }
 
 // attachment is an Attachment in use.
@@ -123,7 +130,7 @@ func (t *target) attach(a Attachment) {
 	case a.Exact:
 		t.claimed = append(t.claimed, a.Written)
 	default:
-		t.incoming = append(t.incoming, a.Written)
+		t.incoming = append(t.incoming, written{a.Feed, a.Written})
 	}
 	a.Keep = a.Keep && !t.overlay
 	a.Written = rr.Sets{} // it is as large as the zone, and is handed over

@@ -34,6 +34,31 @@ func TestAServerIsNotEmptiedBetweenTwoZonesOfOneName(t *testing.T) {
 	})
 }
 
+// TestWhoComesIntoThePlaceOfAnotherHasItsSetsInItsOwnLedger before the other goes, whose ledger goes with it: after a
+// crash, nothing else says which sets of the server are ours.
+func TestWhoComesIntoThePlaceOfAnotherHasItsSetsInItsOwnLedger(t *testing.T) {
+	play(t, func(s *stage) {
+		s.server("one", "example.org.", backendtest.Profile{})
+		s.place("one", keeping)
+		s.zone("first", "example.org.", "one")
+		s.zone("second", "example.org.", "one")
+		s.record("www", "www.example.org.", "192.0.2.1")
+		s.remove("first")
+		if !s.gone("first") {
+			t.Fatal("the first Zone is still held")
+		}
+		stored, _ := s.store.Load(zoneID("second"))
+		if _, recorded := stored.Written().Get(rr.Key{Name: parse(t, "www.example.org."), Type: rr.TypeA}); !recorded {
+			t.Errorf("the ledger of the second Zone has %v", stored.Written())
+		}
+		s.restart(func() { s.place("one", keeping) })
+		s.zone("second", "example.org.", "one") // its Record was deleted meanwhile
+		if was := s.has("one", "example.org.", "www.example.org."); was != "" {
+			t.Errorf("%s stays although nobody wants it", was)
+		}
+	})
+}
+
 func TestABackendHearsOfAZoneThatIsGoneAlthoughItWasNotWithdrawn(t *testing.T) {
 	play(t, func(s *stage) {
 		told := 0
