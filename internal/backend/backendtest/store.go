@@ -165,6 +165,13 @@ func (z *stored) forget() {
 	z.written = txn.Sets()
 }
 
+// Written returns the ledger.
+func (s *Store) Written(feed string) rr.Sets {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.zone(feed).written
+}
+
 // Restart returns what a new engine begins with.
 func (s *Store) Restart(c engine.FeedConfig) (engine.FeedConfig, rr.Sets) {
 	s.mu.Lock()

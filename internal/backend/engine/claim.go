@@ -45,7 +45,7 @@ func (t *target) claim() {
 			ledger.Put(set)
 		}
 	}
-	s.written = ledger.Sets()
+	s.written, s.heir = ledger.Sets(), true
 	if s.late.IsZero() {
 		s.claims = rr.Sets{}
 	}

@@ -83,3 +83,38 @@ func holdsKey(sets rr.Sets, s rr.Set) bool {
 	_, there := sets.Get(s.Key())
 	return there
 }
+
+// TestASetThatComesAgainIsInTheLedger although a message of who led before may arrive still: by the report that
+// confirmed the content without it, it has left the ledger that is stored.
+func TestASetThatComesAgainIsInTheLedger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, s := serverWith(bindLike, zoneName)
+		store, until := &backendtest.Store{}, time.Time{}
+		b := newBench(t, func(c *engine.Config) {
+			told := c.Report
+			c.Ledger, c.Late = store, func() time.Time { return until }
+			c.Report = func(r engine.Report) { store.Note(r); told(r) }
+		})
+		until = b.Now().Add(time.Minute)
+		again := set("again.example.org.", rr.TypeA, 300, "192.0.2.9")
+		with, without := contentOf(mustParse(zoneName), again), contentOf(mustParse(zoneName))
+		s.setApply(func(batch backend.Batch) error {
+			for _, c := range batch.Changes {
+				if written := store.Written(zoneName); !c.Deletes() && !holdsKey(written, c.Want) {
+					t.Errorf("the server is told %s, which is not in the ledger", c.Key)
+				}
+			}
+			return nil
+		})
+		f := b.feed(zoneName)
+		b.engine.Attach(target("s", zoneName), engine.Attachment{Name: "0", Feed: f, Backend: s, Keep: true})
+		for _, content := range []engine.Content{with, without, with} {
+			store.Wanted(zoneName, content)
+			store.Published(zoneName, f.Publish(content, []rr.Key{again.Key()}), content)
+			b.pass(5 * time.Second)
+			if now := b.last("0"); now.Err != nil || now.Seq == 0 {
+				t.Fatalf("the last report is %+v", now)
+			}
+		}
+	})
+}

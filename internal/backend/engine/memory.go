@@ -32,11 +32,15 @@ func (t *target) record(ctx context.Context, j *job) error {
 		if !ok && s.refused.sets[w.Key()].Cause == backend.CauseHeld {
 			return // it stays somebody else's
 		}
+		// What was deleted while nothing leaves the ledger here (distrust) has left the one that is stored.
+		if _, there := s.have.Get(w.Key()); !there && !s.late.IsZero() {
+			ok = false
+		}
 		if both := withValues(old, w); !ok || j.isApexNS(w.Key()) && len(both.Data) > len(old.Data) {
 			sets = append(sets, both)
 		}
 	}
-	if j.all {
+	if j.all || s.heir {
 		for w := range j.content.Sets.All() {
 			note(w)
 		}
@@ -48,7 +52,7 @@ func (t *target) record(ctx context.Context, j *job) error {
 		}
 	}
 	if len(sets) == 0 {
-		s.heir = s.heir && !j.all
+		s.heir = false
 		return nil
 	}
 	call, cancel := t.callContext(ctx)
@@ -57,7 +61,7 @@ func (t *target) record(ctx context.Context, j *job) error {
 		return fmt.Errorf("entering %d sets of zone %s into the ledger before they are published: %w", len(sets), j.feed.zone,
 			err)
 	}
-	s.written, s.heir = ledgers(s.written, plan.Apply(rr.Sets{}, putAll(sets)), apexNS(t.key.Zone)), s.heir && !j.all
+	s.written, s.heir = ledgers(s.written, plan.Apply(rr.Sets{}, putAll(sets)), apexNS(t.key.Zone)), false
 	return nil
 }
 
