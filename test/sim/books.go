@@ -2,28 +2,92 @@ package sim
 
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
+	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend/backendtest"
+	kubizonedialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// books are what the cluster has written down of Zones. An operator that begins knows nothing else of the serials that
-// earlier ones may have used.
+// books are what the cluster has written down of Zones. An operator that begins knows nothing else of what earlier ones
+// have put among foreign sets, and of the serials that they may have used.
 type books struct {
+	sets     map[ref]rr.Sets // of Zones, and of their slices and journals
 	ceilings map[ref]uint32
-	used     map[ref]uint32 // the last serials that servers were told
-	undone   bool           // what was written is lost: the API server came back with a backup
+	used     map[ref]uint32                // the last serials that servers were told
+	ending   map[types.NamespacedName]bool // Zones that are being deleted, or are gone
+	undone   bool                          // what was written is lost: the API server came back with a backup, or drops it
+	disputed func() bool                   // two operators lead
 }
 
-// enters takes in what a Zone says now.
+// enters takes in what a Zone, or a part of its content or journal, says now.
 func (w *witness) enters(e event, restored bool) {
-	if e.kind.Kind != "Zone" || e.kind.Group != "kubi.zone" {
+	zone := e.kind.Kind == "Zone" && e.kind.Group == "kubi.zone"
+	if !zone && e.kind.Kind != "ZoneSlice" {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.books.undone = w.books.undone || restored
-	w.raises(e)
+	w.books.undone = w.books.undone || restored || zone && lacksEntries(e.after)
+	was := w.books.sets[e.ref]
+	delete(w.books.sets, e.ref)
+	if e.after != nil {
+		w.books.sets[e.ref] = entriesOf(e.after)
+	}
+	if zone {
+		w.raises(e)
+	}
+	if !w.stayed(e) {
+		return // what a Zone that goes has, the next one of its name does not write down at once
+	}
+	for set := range was.All() {
+		w.misses(set.Key())
+	}
+}
+
+// stayed reports whether the Zone that an object is, or is a part of, is there and is to be. mu is held.
+func (w *witness) stayed(e event) bool {
+	if e.kind.Kind == "Zone" {
+		w.books.ending[e.NamespacedName] = e.after == nil || ending(e.after)
+		return !w.books.ending[e.NamespacedName]
+	}
+	object := e.after
+	if object == nil {
+		object = e.before
+	}
+	name, _, _ := unstructured.NestedString(object.Object, "zone")
+	gone, known := w.books.ending[types.NamespacedName{Namespace: e.Namespace, Name: name}]
+	return known && !gone
+}
+
+// lacksEntries reports whether the content of a Zone was written, and its definition, an old one, does not have it.
+func lacksEntries(zone *unstructured.Unstructured) bool {
+	if zone == nil {
+		return false
+	}
+	status, _, _ := unstructured.NestedMap(zone.Object, "status")
+	return status["hash"] != nil && status["entries"] == nil && status["slices"] == nil
+}
+
+// entriesOf are the sets that a Zone or a ZoneSlice has.
+func entriesOf(object *unstructured.Unstructured) rr.Sets {
+	txn := rr.Sets{}.Txn()
+	if object.GetKind() == "Zone" {
+		var z kubizone.Zone
+		if runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &z) == nil {
+			kubizonedialect.PutEntries(txn, z.Status.Entries)
+		}
+		return txn.Sets()
+	}
+	var s zonefold.ZoneSlice
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &s) == nil {
+		kubizonedialect.PutEntries(txn, kubizonedialect.SliceEntries(s.Entries))
+		kubizonedialect.PutEntries(txn, kubizonedialect.EntriesIn(s.Text))
+	}
+	return txn.Sets()
 }
 
 // raises looks at the ceiling of a Zone: all serials that were used are below it, or one might be used twice. mu is
@@ -42,8 +106,57 @@ func (w *witness) raises(e event) {
 	w.books.ceilings[e.ref] = is
 }
 
-// judgeBooks looks whether the serial of a message was written down before.
+// writtenDown reports whether anything names a set. mu is held.
+func (w *witness) writtenDown(key rr.Key) bool {
+	for _, sets := range w.books.sets {
+		if _, named := sets.Get(key); named {
+			return true
+		}
+	}
+	return false
+}
+
+// ours reports whether what a server has among foreign sets has to be written down. What is its own stays there.
+func (t notice) ours(key rr.Key) bool {
+	a := t.want.places[t.at]
+	own := key == rr.Key{Name: t.want.apex, Type: rr.TypeNS}
+	return a != nil && a.keep && !own && !t.want.apex.IsZero() && !t.books.undone && !t.books.disputed()
+}
+
+// misses looks whether a set that is not named any more, where it was, is still at a server. mu is held.
+func (w *witness) misses(key rr.Key) {
+	if w.writtenDown(key) {
+		return
+	}
+	for at, zones := range w.held {
+		for zone, h := range zones {
+			_, has := h.sets.Get(key)
+			n := notice{witness: w, want: w.wishes.wants[zone], holding: h, at: at, zone: zone}
+			if !has || h.put[key].IsZero() || n.want == nil || !n.ours(key) || !w.isStay(zone) {
+				continue
+			}
+			w.notef("%s of %s is at %s, and is written down nowhere any more", key, zone, at)
+		}
+	}
+}
+
+// isStay reports whether the status of some Zone says where this one is. mu is held.
+func (w *witness) isStay(zone string) bool {
+	for s := range w.stays {
+		if s.fqdn == zone {
+			return true
+		}
+	}
+	return false
+}
+
+// judgeBooks looks whether what a message puts, and its serial, were written down before.
 func (t notice) judgeBooks(m backendtest.Message) {
+	for _, c := range m.Batch.Changes {
+		if !c.Deletes() && t.ours(c.Key) && !t.writtenDown(c.Key) {
+			t.notef("%s is told %s of %s, which is written down nowhere", t.at, c.Key, t.zone)
+		}
+	}
 	if m.Batch.SOA == nil || t.want.apex.IsZero() || t.books.undone {
 		return
 	}

@@ -131,6 +131,7 @@ func newWorld(kinds *Kinds, run Run, l Life) *World {
 		recent: map[string][]time.Time{},
 	}
 	w.eyes = newWitness(w.api.store.now, l.sources())
+	w.eyes.books.disputed = w.crew.contested
 	w.api.rights, w.api.denied, w.api.lag, w.api.store.seen = l.Rights, w.fail, w.delay, w.eyes.changes
 	return w
 }
