@@ -3,11 +3,11 @@ package sim
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend/backendtest"
+	backendsdialect "github.com/zonefold/zonefold/internal/dialect/backends"
 	kubizonedialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
 	"github.com/zonefold/zonefold/internal/rr"
 )
@@ -15,18 +15,17 @@ import (
 // books are what the cluster has written down of Zones. An operator that begins knows nothing else of what earlier ones
 // have put among foreign sets, and of the serials that they may have used.
 type books struct {
-	sets     map[ref]rr.Sets // of Zones, and of their slices and journals
+	sets     map[ref]rr.Sets // of Zones, of their slices and journals, and of Backends that have something left of them
 	ceilings map[ref]uint32
-	used     map[ref]uint32                // the last serials that servers were told
-	ending   map[types.NamespacedName]bool // Zones that are being deleted, or are gone
-	undone   bool                          // what was written is lost: the API server came back with a backup, or drops it
-	disputed func() bool                   // two operators lead
+	used     map[ref]uint32 // the last serials that servers were told
+	undone   bool           // what was written is lost: the API server came back with a backup, or drops it
+	disputed func() bool    // two operators lead
 }
 
-// enters takes in what a Zone, or a part of its content or journal, says now.
+// enters takes in what a Zone, a part of its content or journal, or what a Backend has left of it says now.
 func (w *witness) enters(e event, restored bool) {
 	zone := e.kind.Kind == "Zone" && e.kind.Group == "kubi.zone"
-	if !zone && e.kind.Kind != "ZoneSlice" {
+	if !zone && e.kind.Kind != "ZoneSlice" && e.kind.Kind != "Backend" {
 		return
 	}
 	w.mu.Lock()
@@ -40,27 +39,9 @@ func (w *witness) enters(e event, restored bool) {
 	if zone {
 		w.raises(e)
 	}
-	if !w.stayed(e) {
-		return // what a Zone that goes has, the next one of its name does not write down at once
-	}
 	for set := range was.All() {
 		w.misses(set.Key())
 	}
-}
-
-// stayed reports whether the Zone that an object is, or is a part of, is there and is to be. mu is held.
-func (w *witness) stayed(e event) bool {
-	if e.kind.Kind == "Zone" {
-		w.books.ending[e.NamespacedName] = e.after == nil || ending(e.after)
-		return !w.books.ending[e.NamespacedName]
-	}
-	object := e.after
-	if object == nil {
-		object = e.before
-	}
-	name, _, _ := unstructured.NestedString(object.Object, "zone")
-	gone, known := w.books.ending[types.NamespacedName{Namespace: e.Namespace, Name: name}]
-	return known && !gone
 }
 
 // lacksEntries reports whether the content of a Zone was written, and its definition, an old one, does not have it.
@@ -72,20 +53,26 @@ func lacksEntries(zone *unstructured.Unstructured) bool {
 	return status["hash"] != nil && status["entries"] == nil && status["slices"] == nil
 }
 
-// entriesOf are the sets that a Zone or a ZoneSlice has.
+// entriesOf are the sets that a Zone, a ZoneSlice or a Backend has written down.
 func entriesOf(object *unstructured.Unstructured) rr.Sets {
-	txn := rr.Sets{}.Txn()
-	if object.GetKind() == "Zone" {
-		var z kubizone.Zone
-		if runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &z) == nil {
-			kubizonedialect.PutEntries(txn, z.Status.Entries)
-		}
-		return txn.Sets()
-	}
-	var s zonefold.ZoneSlice
-	if runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &s) == nil {
+	convert, txn := runtime.DefaultUnstructuredConverter.FromUnstructured, rr.Sets{}.Txn()
+	var (
+		z kubizone.Zone
+		s zonefold.ZoneSlice
+		b zonefold.Backend
+	)
+	switch kind := object.GetKind(); {
+	case kind == "Zone" && convert(object.Object, &z) == nil:
+		kubizonedialect.PutEntries(txn, z.Status.Entries)
+	case kind == "ZoneSlice" && convert(object.Object, &s) == nil:
 		kubizonedialect.PutEntries(txn, kubizonedialect.SliceEntries(s.Entries))
 		kubizonedialect.PutEntries(txn, kubizonedialect.EntriesIn(s.Text))
+	case kind == "Backend" && convert(object.Object, &b) == nil:
+		for i := range b.Status.LeftBehind {
+			for set := range backendsdialect.LeftSets(&b.Status.LeftBehind[i]).All() {
+				txn.Put(set)
+			}
+		}
 	}
 	return txn.Sets()
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/backendtest"
@@ -67,8 +66,7 @@ type value struct {
 func newWitness(now func() time.Time, sources []string) *witness {
 	return &witness{now: now, wishes: newWishes(newAsking(sources)), held: map[string]map[string]*holding{},
 		born: map[ref]birth{}, scopes: map[string]plan.Scope{}, changed: map[string]time.Time{},
-		books: books{sets: map[ref]rr.Sets{}, ceilings: map[ref]uint32{}, used: map[ref]uint32{},
-			ending: map[types.NamespacedName]bool{}},
+		books: books{sets: map[ref]rr.Sets{}, ceilings: map[ref]uint32{}, used: map[ref]uint32{}},
 		stays: map[stay]time.Time{}, parted: map[string]time.Time{}}
 }
 
