@@ -244,8 +244,8 @@ func TestDoctorFindsSourcesThatCannotBeRead(t *testing.T) {
 		"error: the sources that are on need endpointslices.discovery.k8s.io (service), and the operator's account may " +
 		"not watch them" + not
 	for _, resource := range []string{"gateways", "listenersets", "udproutes"} {
-		want += "error: the sources that are on need " + resource + ".gateway.networking.k8s.io (gateway-udproute), and the " +
-			"API server does not serve them in version v1" + not
+		want += "error: the sources that are on need " + resource + ".gateway.networking.k8s.io (gateway-udproute), and " +
+			"the API server does not serve them in version v1" + not
 	}
 	if diff := cmp.Diff(want, found()); diff != "" {
 		t.Errorf("it finds (-want +got):\n%s", diff)

@@ -105,8 +105,8 @@ func (d *doctor) unreadable(ctx context.Context, r schema.GroupVersionResource) 
 			return "", "", err
 		}
 		if !review.Status.Allowed {
-			return "the operator's account may not " + verb + " them", "give it the right, as the value sources of the chart does",
-				nil
+			return "the operator's account may not " + verb + " them",
+				"give it the right, as the value sources of the chart does", nil
 		}
 	}
 	return "", "", nil

@@ -14,10 +14,11 @@ import (
 // watch one of them, or has an API server without it, cannot follow the source.
 func Reads() map[string][]schema.GroupVersionResource {
 	nodes := corev1.SchemeGroupVersion.WithResource("nodes")
-	gateways := gatewayv1.SchemeGroupVersion.WithResource("gateways")
+	gateway := schema.GroupVersion(gatewayv1.GroupVersion)
+	gateways := gateway.WithResource("gateways")
 	routes := func(resource string) []schema.GroupVersionResource {
-		return []schema.GroupVersionResource{gatewayv1.SchemeGroupVersion.WithResource(resource), gateways,
-			gatewayv1.SchemeGroupVersion.WithResource("listenersets"), corev1.SchemeGroupVersion.WithResource("namespaces")}
+		return []schema.GroupVersionResource{gateway.WithResource(resource), gateways,
+			gateway.WithResource("listenersets"), corev1.SchemeGroupVersion.WithResource("namespaces")}
 	}
 	return map[string][]schema.GroupVersionResource{
 		"service": {corev1.SchemeGroupVersion.WithResource("services"),
