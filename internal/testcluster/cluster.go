@@ -31,6 +31,9 @@ type Options struct {
 	// ControllerManager starts kube-controller-manager too: garbage collection by ownerReferences, the end of namespaces,
 	// Deployments and default ServiceAccounts need it.
 	ControllerManager bool
+	// NodeGrace is after how long without word of its kubelet kube-controller-manager takes a node for lost. 0 means ten
+	// minutes: who has one real node and kills the API server, or has a busy machine, has not lost it.
+	NodeGrace time.Duration
 	// Node starts a real node too, with kube-scheduler, and implies ControllerManager. It needs Linux, root and what
 	// hack/prerequisites installs.
 	Node bool

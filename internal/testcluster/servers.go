@@ -1,6 +1,7 @@
 package testcluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"time"
 )
 
 const (
@@ -93,6 +95,7 @@ func (c *Cluster) apiServerFlags(etcd, port string, opts Options) launch {
 }
 
 func (c *Cluster) controllerManagerFlags(opts Options) launch {
+	grace := cmp.Or(opts.NodeGrace, 10*time.Minute)
 	return launch{name: controllerManagerName, dir: c.dir, detach: opts.Detach, args: []string{
 		c.programs[controllerManagerName], "--kubeconfig=" + c.file("controller-manager.kubeconfig"),
 		"--secure-port=0", "--leader-elect=false", "--use-service-account-credentials",
@@ -100,8 +103,7 @@ func (c *Cluster) controllerManagerFlags(opts Options) launch {
 		"--cluster-signing-cert-file=" + c.file("ca.crt"), "--cluster-signing-key-file=" + c.file("ca.key"),
 		"--flex-volume-plugin-dir=" + c.file("flexvolume"), // it makes this folder, by default below /usr
 		"--kube-api-qps=500", "--kube-api-burst=1000",
-		// there is one node: who kills the API server, or has a busy machine, has not lost it
-		"--node-monitor-grace-period=10m",
+		"--node-monitor-grace-period=" + grace.String(), "--node-monitor-period=" + min(grace/5, 5*time.Second).String(),
 	}}
 }
 

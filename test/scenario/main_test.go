@@ -35,7 +35,7 @@ import (
 func TestMain(m *testing.M) {
 	log.SetLogger(logr.Discard()) // of the client
 	code := testcluster.MainWith(m, testcluster.Options{
-		ControllerManager: true, CRDs: []string{"../../config/crd"},
+		ControllerManager: true, CRDs: []string{"../../config/crd"}, NodeGrace: nodeGrace,
 		// Some clusters ask for the right to set finalizers before an owner may block its deletion.
 		APIServerFlags: []string{"--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
 			"--delete-collection-workers=8"},
