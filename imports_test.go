@@ -71,6 +71,13 @@ func fences() []fence {
 		except: []string{"internal/backend/backendtest"},
 		never:  map[string]string{module + "/internal/backend/engine": "the contract says what a call is to do"},
 	}, {
+		name: "the map of zones knows none", in: []string{"internal/backend/embedded/tree"}, tests: true,
+		never: map[string]string{module + "/": "whoever keeps values in it knows what they are"},
+	}, {
+		name: "sockets carry octets", in: []string{"internal/backend/embedded/sockets"}, tests: true,
+		never: map[string]string{module + "/": "the server knows what they mean", "github.com/miekg/dns": "the server knows"},
+		but:   []string{module + "/internal/guarded"},
+	}, {
 		name: "what an object means depends on nothing else", in: []string{"internal/dialect"}, tests: true,
 		never: map[string]string{
 			"context": clock, "os": decide, "net$": decide, "net/http": decide, "log": decide, "sync": decide,

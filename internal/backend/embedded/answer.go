@@ -93,7 +93,7 @@ func (l *lookup) step(name *path) (target []byte) {
 		if d := n.find(rr.TypeDNAME); d != nil {
 			return l.redirect(name, i, d)
 		}
-		next := l.zone.names.get(name.from(i - 1))
+		next := l.zone.names.Get(name.from(i - 1))
 		if next == nil {
 			return l.missing(name, i, n)
 		}
@@ -143,7 +143,7 @@ func smallest(sets []set) *set {
 func (l *lookup) missing(name *path, i int, encloser *node) (target []byte) {
 	if encloser.below > 0 {
 		wild := append(append(l.buf[:0], 1, '*'), name.from(i)...)
-		if n := l.zone.names.get(wild); n != nil {
+		if n := l.zone.names.Get(wild); n != nil {
 			return l.exact(name, n)
 		}
 	}

@@ -104,7 +104,7 @@ func (g *Group) Read(_ context.Context, zone dnsname.Name, ask backend.Ask) (bac
 		return backend.Observed{SOA: z.soa, Sets: found.Sets()}, nil
 	}
 	var err error
-	z.names.all(func(n *node) bool {
+	z.names.All(func(n *node) bool {
 		var name dnsname.Name
 		if name, _, err = dnsname.FromWire([]byte(n.name)); err != nil {
 			err = fmt.Errorf("reading zone %s: %w", zone, err)
@@ -126,7 +126,7 @@ func noZone(zone dnsname.Name) error {
 
 // find returns the set of a key, nil if there is none.
 func (z *Zone) find(k rr.Key) *set {
-	n := z.names.get(wireOf(k.Name))
+	n := z.names.Get(wireOf(k.Name))
 	if n == nil {
 		return nil
 	}

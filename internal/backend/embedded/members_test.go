@@ -76,7 +76,7 @@ func (l *listed) members(seconds int, want ...string) {
 		l.Errorf("the serial is of second %d, want %d", got, seconds)
 	}
 	var got []string
-	z.names.all(func(n *node) bool {
+	z.names.All(func(n *node) bool {
 		if s := n.find(rr.TypePTR); s != nil {
 			name, _, err := dnsname.FromWire(s.only())
 			if err != nil || s.count != 1 || s.ttl != 0 {

@@ -5,18 +5,20 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/zonefold/zonefold/internal/backend/embedded/tree"
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
 // A node is one name that exists: it has sets, or a name below it has (an empty non-terminal, RFC 8499).
 type node struct {
-	name  string // in wire format
-	sets  []set  // by type number
-	below int    // how many names one label longer exist
-	owner *edit  // may change it in place
+	name  string     // in wire format
+	sets  []set      // by type number
+	below int        // how many names one label longer exist
+	owner *tree.Edit // may change it in place
 }
 
-func (n *node) key() string { return n.name }
+// Key is what a zone finds the node by.
+func (n *node) Key() string { return n.name }
 
 // A set is an rr.Set as messages hold it.
 type set struct {

@@ -22,7 +22,7 @@ func (l *lookup) refer(cut []byte, ns *set) {
 		if !l.zone.encloses(&host) {
 			return
 		}
-		n := l.zone.names.get(target)
+		n := l.zone.names.Get(target)
 		if n == nil {
 			return
 		}

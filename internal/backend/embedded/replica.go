@@ -211,7 +211,7 @@ func newID() string { return strings.ToLower(rand.Text()) }
 func (g *holdings) compareMembers() {
 	m := &g.members
 	listed := map[dnsname.Name]bool{}
-	m.zone.names.all(func(n *node) bool {
+	m.zone.names.All(func(n *node) bool {
 		if ptr := n.find(rr.TypePTR); ptr != nil {
 			if zone, _, err := dnsname.FromWire(ptr.only()); err == nil {
 				listed[zone] = true

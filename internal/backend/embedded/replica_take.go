@@ -58,7 +58,7 @@ func (s *Server) Copy(m Member, keys []rr.Key) (c Copy, sets rr.Sets, found bool
 	if keys != nil {
 		return c, txn.Sets(), true
 	}
-	z.names.all(func(n *node) bool {
+	z.names.All(func(n *node) bool {
 		if name, _, err := dnsname.FromWire([]byte(n.name)); err == nil { // it was a name when it came
 			for i := range n.sets {
 				add(rr.Key{Name: name, Type: n.sets[i].typ}, &n.sets[i])
@@ -208,14 +208,14 @@ func (z *Zone) recogniseFilled(said bool) {
 		return
 	}
 	bare := *z
-	t := zoneTxn{names: z.names.txn(), apex: z.path.wire}
+	t := zoneTxn{names: z.names.Txn(), apex: z.path.wire}
 	t.put(z.path.wire, set{typ: rr.TypeNS})
 	if a := z.find(rr.Key{Name: server, Type: rr.TypeA}); a != nil && a.count == 1 &&
 		rr.FromWire(rr.TypeA, a.only()) == rr.PlaceholderAddress {
 		t.put(wireOf(server), set{typ: rr.TypeA})
 	}
-	bare.names = t.names.commit()
-	bare.apex = bare.names.get(z.path.wire)
+	bare.names = t.names.Commit()
+	bare.apex = bare.names.Get(z.path.wire)
 	var keys []rr.Key
 	for _, c := range bare.lacks() {
 		if s := z.find(c.Key); s == nil || !s.unpack(c.Key).Equal(c.Want) {

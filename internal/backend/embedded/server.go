@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/embedded/sockets"
 	"github.com/zonefold/zonefold/internal/guarded"
 )
 
@@ -83,7 +84,7 @@ type Server struct {
 	opts      Options
 	catalogue atomic.Pointer[Catalogue]
 	limiter   *limiter
-	conns     conns
+	conns     sockets.Conns
 	workers   sync.Pool
 
 	state guarded.Value[state]
@@ -119,7 +120,7 @@ func Serve(ctx context.Context, opts Options) (*Server, error) {
 	}
 	s.began = opts.Clock.Now()
 	s.notifier.setUp(s)
-	s.conns.setUp(opts)
+	s.conns.SetUp(opts.MaxConns, opts.MaxConnsPerClient)
 	s.opened.Store(!opts.Closed)
 	if err := s.replicas.setUp(opts.Replicas); err != nil {
 		return nil, err
@@ -188,7 +189,7 @@ func (s *Server) listen(ctx context.Context, addr netip.AddrPort) error {
 			return err
 		}
 		bound := l.Addr().(*net.TCPAddr).AddrPort()
-		packets, err := listenUDP(ctx, bound, runtime.GOMAXPROCS(0))
+		packets, err := sockets.ListenUDP(ctx, bound, runtime.GOMAXPROCS(0))
 		if err == nil {
 			s.listeners = append(s.listeners, l)
 			s.packets = append(s.packets, packets...)
@@ -227,8 +228,8 @@ func (s *Server) Close(ctx context.Context) error {
 	for _, c := range s.packets {
 		_ = c.SetReadDeadline(past) // it fails only on what is closed
 	}
-	s.conns.finish(past)
-	stop := context.AfterFunc(ctx, s.conns.closeAll)
+	s.conns.Finish(past)
+	stop := context.AfterFunc(ctx, s.conns.CloseAll)
 	s.running.Wait()
 	s.closeListeners()
 	if !stop() {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/miekg/dns"
+
+	"github.com/zonefold/zonefold/internal/backend/embedded/sockets"
 )
 
 // slowest is the pace at which a transfer has to be taken, in octets a second. A slower client is cut off, for it keeps
@@ -19,13 +21,13 @@ type transfer struct {
 	*outgoing
 	server *Server
 	worker *worker
-	conn   *conn
+	conn   *sockets.Conn
 	began  time.Time
 	sent   int // octets
 }
 
 // send carries out what the worker's responder has outgoing.
-func (s *Server) send(w *worker, c *conn) (err error) {
+func (s *Server) send(w *worker, c *sockets.Conn) (err error) {
 	r := &w.responder
 	t := &transfer{outgoing: r.outgoing, server: s, worker: w, conn: c}
 	r.outgoing = nil
@@ -59,7 +61,7 @@ func (s *Server) send(w *worker, c *conn) (err error) {
 	if err != nil {
 		outcome = TransferBroken
 		err = fmt.Errorf("transferring zone %s: %w", t.zone.name, err)
-		s.opts.Log.Info("A transfer was not taken to its end.", slog.String("client", c.client.String()),
+		s.opts.Log.Info("A transfer was not taken to its end.", slog.String("client", c.Client.String()),
 			slog.String("error", err.Error()))
 	}
 	s.opts.Observer.Transferred(t.kind, outcome)
@@ -123,7 +125,7 @@ func (t *transfer) write() error {
 	if last := t.began.Add(s.opts.IdleTimeout + time.Duration(t.sent)*time.Second/slowest); last.Before(deadline) {
 		deadline = last
 	}
-	s.conns.touch(t.conn, deadline) // whether it may go on after this transfer is asked again then
+	s.conns.Touch(t.conn, deadline) // whether it may go on after this transfer is asked again then
 	if err := t.conn.SetWriteDeadline(deadline); err != nil {
 		return err
 	}

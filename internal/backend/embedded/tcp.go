@@ -7,6 +7,8 @@ import (
 	"io"
 	"net"
 	"time"
+
+	"github.com/zonefold/zonefold/internal/backend/embedded/sockets"
 )
 
 // acceptPause is how long accepting waits for others to give back what it needs.
@@ -21,12 +23,12 @@ func (s *Server) accept(l net.Listener) {
 				return
 			}
 			// Most likely there are no file descriptors left.
-			if !s.conns.closeOldest() {
+			if !s.conns.CloseOldest() {
 				<-time.After(acceptPause)
 			}
 			continue
 		}
-		if link := s.conns.add(c); link != nil {
+		if link := s.conns.Add(c); link != nil {
 			s.running.Go(func() { s.stream(link) })
 		}
 	}
@@ -42,12 +44,12 @@ const (
 // stream answers what comes over one connection, in the order in which it came, as no answer takes long (RFC 7766
 // §6.2.1.1, §7). A question has to be there in full before the time-out, and so have answers to be taken: who is slow
 // is cut off.
-func (s *Server) stream(c *conn) {
-	defer s.conns.remove(c)
+func (s *Server) stream(c *sockets.Conn) {
+	defer s.conns.Remove(c)
 	in := bufio.NewReaderSize(c.Conn, readBuffer)
 	for {
 		deadline := s.opts.Clock.Now().Add(s.opts.IdleTimeout)
-		if !s.conns.touch(c, deadline) {
+		if !s.conns.Touch(c, deadline) {
 			return
 		}
 		msg, err := readMessage(in)
@@ -72,12 +74,12 @@ type worker struct {
 }
 
 // batch answers a message and all that have come after it.
-func (s *Server) batch(w *worker, in *bufio.Reader, msg []byte, c *conn) (err error) {
+func (s *Server) batch(w *worker, in *bufio.Reader, msg []byte, c *sockets.Conn) (err error) {
 	w.out = w.out[:0]
 	for {
 		at := len(w.out)
 		w.out = append(w.out, 0, 0)
-		w.responder.client = c.addr
+		w.responder.client = c.Addr
 		answer := s.respond(&w.responder, msg, w.out[at+2:], true)
 		if w.responder.outgoing != nil {
 			if err = s.flush(w.out[:at], c); err != nil {
@@ -101,7 +103,7 @@ func (s *Server) batch(w *worker, in *bufio.Reader, msg []byte, c *conn) (err er
 }
 
 // flush writes answers.
-func (s *Server) flush(out []byte, c *conn) error {
+func (s *Server) flush(out []byte, c *sockets.Conn) error {
 	if len(out) == 0 {
 		return nil
 	}

@@ -25,7 +25,7 @@ func (r *request) kind() string {
 // leaves the responder with what is outgoing.
 func (r *responder) transfer(c *Catalogue, stream bool) (rcode int) {
 	q := &r.request
-	z := c.zones.get(q.name.wire)
+	z := c.zones.Get(q.name.wire)
 	if stream && r.isReplica() && r.asksForListing() {
 		z = r.listing()
 	}
@@ -168,7 +168,7 @@ func (w *writer) steps(z *Zone, steps []*step) error {
 func (w *writer) zone(z *Zone) error {
 	now := z.version()
 	err := w.set(z.path.wire, &now.soa)
-	z.names.all(func(n *node) bool {
+	z.names.All(func(n *node) bool {
 		for i := range n.sets {
 			if err == nil && n.sets[i].typ != rr.TypeSOA {
 				err = w.set([]byte(n.name), &n.sets[i])

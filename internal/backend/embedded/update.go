@@ -9,6 +9,7 @@ import (
 	"github.com/miekg/dns"
 	"golang.org/x/net/ipv4"
 
+	"github.com/zonefold/zonefold/internal/backend/embedded/sockets"
 	"github.com/zonefold/zonefold/internal/dnsname"
 )
 
@@ -36,8 +37,8 @@ func isUpdate(msg []byte) bool {
 }
 
 // updateFrom answers an UPDATE that came over UDP once it is carried out, and does not wait for that.
-func (s *Server) updateFrom(to batchConn, q *ipv4.Message) {
-	from := senderOf(q)
+func (s *Server) updateFrom(to sockets.BatchConn, q *ipv4.Message) {
+	from := sockets.SenderOf(q)
 	if !answerable(from) {
 		return
 	}
@@ -46,7 +47,8 @@ func (s *Server) updateFrom(to batchConn, q *ipv4.Message) {
 	default:
 		return
 	}
-	msg, out := bytes.Clone(q.Buffers[0][:q.N]), ipv4.Message{OOB: sourceOf(bytes.Clone(q.OOB[:q.NN])), Addr: q.Addr}
+	msg := bytes.Clone(q.Buffers[0][:q.N])
+	out := ipv4.Message{OOB: sockets.SourceOf(bytes.Clone(q.OOB[:q.NN])), Addr: q.Addr}
 	s.running.Go(func() {
 		defer func() { <-s.turns }()
 		r := responder{client: from.Addr().Unmap()}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/embedded/tree"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -18,8 +19,8 @@ type Zone struct {
 	path  path // of name
 	soa   rr.SOA
 	apex  *node
-	names tree[*node] // all that exist
-	sets  int         // with the SOA
+	names tree.Tree[*node] // all that exist
+	sets  int              // with the SOA
 
 	records int      // of all sets
 	filled  []rr.Key // sets that nobody asked for, see fill
@@ -29,12 +30,12 @@ type Zone struct {
 
 // NewZone returns a zone that holds its SOA and nothing else.
 func NewZone(name dnsname.Name, soa rr.SOA) (*Zone, error) {
-	z := &Zone{name: name, soa: soa, names: newTree[*node]()}
+	z := &Zone{name: name, soa: soa, names: tree.New[*node]()}
 	z.path.set(wireOf(name))
 	z.apex = &node{name: string(z.path.wire)}
-	t := z.names.txn()
-	t.put(z.apex)
-	z.names = t.commit()
+	t := z.names.Txn()
+	t.Put(z.apex)
+	z.names = t.Commit()
 	next, _, err := z.With(&soa, nil)
 	return next, err
 }
@@ -48,7 +49,7 @@ func (z *Zone) SOA() rr.SOA { return z.soa }
 // With returns the zone after changes, and those that it cannot hold. A nil soa leaves the SOA.
 func (z *Zone) With(soa *rr.SOA, changes []plan.Change) (*Zone, []backend.Rejection, error) {
 	next := *z
-	t := zoneTxn{names: z.names.txn(), apex: z.path.wire, sets: z.sets, records: z.records}
+	t := zoneTxn{names: z.names.Txn(), apex: z.path.wire, sets: z.sets, records: z.records}
 	if soa != nil {
 		s, err := packSet(rr.Set{Name: z.name, Type: rr.TypeSOA, TTL: soa.TTL, Data: []string{soa.Data()}})
 		if err != nil {
@@ -63,14 +64,14 @@ func (z *Zone) With(soa *rr.SOA, changes []plan.Change) (*Zone, []backend.Reject
 			rejected = append(rejected, backend.Rejection{Key: c.Key, Reason: err.Error()})
 		}
 	}
-	next.names, next.sets, next.records = t.names.commit(), t.sets, t.records
-	next.apex = next.names.get(z.path.wire)
+	next.names, next.sets, next.records = t.names.Commit(), t.sets, t.records
+	next.apex = next.names.Get(z.path.wire)
 	return &next, rejected, nil
 }
 
 // A zoneTxn changes the names of a zone.
 type zoneTxn struct {
-	names   *treeTxn[*node]
+	names   *tree.Txn[*node]
 	apex    []byte
 	sets    int
 	records int
@@ -97,7 +98,7 @@ func (t *zoneTxn) change(zone dnsname.Name, c plan.Change) error {
 
 // put adds a set to a name; one without records removes the one of its type.
 func (t *zoneTxn) put(name []byte, s set) {
-	n := t.names.get(name)
+	n := t.names.Get(name)
 	if n == nil {
 		if s.count == 0 {
 			return
@@ -117,20 +118,20 @@ func (t *zoneTxn) put(name []byte, s set) {
 
 // own returns a node that this transaction may change.
 func (t *zoneTxn) own(n *node) *node {
-	if n.owner == t.names.edit {
+	if n.owner == t.names.Edit {
 		return n
 	}
-	n = &node{name: n.name, sets: slices.Clip(n.sets), below: n.below, owner: t.names.edit}
-	t.names.put(n)
+	n = &node{name: n.name, sets: slices.Clip(n.sets), below: n.below, owner: t.names.Edit}
+	t.names.Put(n)
 	return n
 }
 
 // add makes a name exist, and the names between it and the apex.
 func (t *zoneTxn) add(name string) *node {
-	n := &node{name: name, owner: t.names.edit}
-	t.names.put(n)
+	n := &node{name: name, owner: t.names.Edit}
+	t.names.Put(n)
 	above := parentOf(name)
-	up := t.names.get([]byte(above))
+	up := t.names.Get([]byte(above))
 	if up == nil {
 		up = t.add(above)
 	}
@@ -141,8 +142,8 @@ func (t *zoneTxn) add(name string) *node {
 // prune removes a name that has nothing at it or below it, and so on upwards.
 func (t *zoneTxn) prune(n *node) {
 	for len(n.sets) == 0 && n.below == 0 && n.name != string(t.apex) {
-		t.names.remove([]byte(n.name))
-		n = t.own(t.names.get([]byte(parentOf(n.name))))
+		t.names.Remove([]byte(n.name))
+		n = t.own(t.names.Get([]byte(parentOf(n.name))))
 		n.below--
 	}
 }

@@ -64,7 +64,7 @@ func readZone(t testing.TB, text string) *Zone {
 // dump lists the names of a zone and how many names each has below it.
 func (z *Zone) dump() string {
 	var lines []string
-	z.names.all(func(n *node) bool {
+	z.names.All(func(n *node) bool {
 		lines = append(lines, fmt.Sprintf("%q %d %v", n.name, n.below, n.sets))
 		return true
 	})

@@ -1,4 +1,4 @@
-package embedded
+package sockets
 
 import (
 	"context"
@@ -17,8 +17,8 @@ const (
 	ipv6Pktinfo     = 50 // IPV6_PKTINFO
 )
 
-// listenUDP opens so many sockets on one address, over which the kernel spreads datagrams by their sender.
-func listenUDP(ctx context.Context, addr netip.AddrPort, n int) ([]*net.UDPConn, error) {
+// ListenUDP opens so many sockets on one address, over which the kernel spreads datagrams by their sender.
+func ListenUDP(ctx context.Context, addr netip.AddrPort, n int) ([]*net.UDPConn, error) {
 	config := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) (err error) {
 		if ctrlErr := c.Control(func(fd uintptr) { err = prepare(int(fd), addr.Addr()) }); ctrlErr != nil {
 			return ctrlErr
@@ -61,7 +61,7 @@ func askForDestination(fd int, addr netip.Addr) error {
 }
 
 // batchOf reads and writes many datagrams with one system call.
-func batchOf(c *net.UDPConn, bound netip.Addr) batchConn {
+func batchOf(c *net.UDPConn, bound netip.Addr) BatchConn {
 	if bound.Is4() {
 		return ipv4.NewPacketConn(c)
 	}
@@ -76,9 +76,9 @@ func controlSize(bound netip.Addr) int {
 	return 0
 }
 
-// sourceOf turns what the kernel said about a question into what it takes with the answer. That is the same structure
+// SourceOf turns what the kernel said about a question into what it takes with the answer. That is the same structure
 // (ip(7), ipv6(7)) but for the interface, which is left to routing.
-func sourceOf(oob []byte) []byte {
+func SourceOf(oob []byte) []byte {
 	if len(oob) < syscall.SizeofCmsghdr {
 		return nil
 	}

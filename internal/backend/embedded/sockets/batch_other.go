@@ -1,6 +1,6 @@
 //go:build !linux
 
-package embedded
+package sockets
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"golang.org/x/net/ipv4"
 )
 
-// listenUDP opens one socket: other systems spread datagrams in ways of their own, or not at all.
-func listenUDP(ctx context.Context, addr netip.AddrPort, _ int) ([]*net.UDPConn, error) {
+// ListenUDP opens one socket: other systems spread datagrams in ways of their own, or not at all.
+func ListenUDP(ctx context.Context, addr netip.AddrPort, _ int) ([]*net.UDPConn, error) {
 	var config net.ListenConfig
 	c, err := config.ListenPacket(ctx, "udp", addr.String())
 	if err != nil {
@@ -21,7 +21,7 @@ func listenUDP(ctx context.Context, addr netip.AddrPort, _ int) ([]*net.UDPConn,
 }
 
 // batchOf reads and writes one datagram at a time.
-func batchOf(c *net.UDPConn, _ netip.Addr) batchConn { return single{c} }
+func batchOf(c *net.UDPConn, _ netip.Addr) BatchConn { return single{c} }
 
 type single struct{ conn *net.UDPConn }
 
@@ -44,4 +44,5 @@ func (s single) WriteBatch(all []ipv4.Message, _ int) (int, error) {
 // controlSize leaves the source of answers to the system.
 func controlSize(netip.Addr) int { return 0 }
 
-func sourceOf([]byte) []byte { return nil }
+// SourceOf says nothing: see controlSize.
+func SourceOf([]byte) []byte { return nil }

@@ -1,4 +1,6 @@
-package embedded
+// Package sockets has what a server of questions reads from and writes to: TCP connections, bounded in all and for each
+// client, and datagrams, many with one system call. It knows no DNS.
+package sockets
 
 import (
 	"container/list"
@@ -9,8 +11,8 @@ import (
 	"github.com/zonefold/zonefold/internal/guarded"
 )
 
-// conns are the open TCP connections, bounded in all and for each client.
-type conns struct {
+// Conns are the open TCP connections, bounded in all and for each client.
+type Conns struct {
 	most, perClient int
 
 	open guarded.Value[openConns]
@@ -23,35 +25,37 @@ type openConns struct {
 	finishing bool
 }
 
-type conn struct {
+// A Conn is one of the connections.
+type Conn struct {
 	net.Conn
-	addr   netip.Addr
-	client netip.Addr    // who counts as one client with others
+	Addr   netip.Addr
+	Client netip.Addr    // who counts as one client with others
 	place  *list.Element // nil: not among the open ones any more
 }
 
-func (s *conns) setUp(o Options) {
-	s.most, s.perClient = o.MaxConns, o.MaxConnsPerClient
+// SetUp bounds them in all and for each client.
+func (s *Conns) SetUp(most, perClient int) {
+	s.most, s.perClient = most, perClient
 	open, unlock := s.open.Lock()
 	defer unlock()
 	open.order, open.clients = list.New(), map[netip.Addr]int{}
 }
 
-// add takes a new connection up, or closes it and returns nil. Where there are too many, the one that was quiet for
+// Add takes a new connection up, or closes it and returns nil. Where there are too many, the one that was quiet for
 // longest goes: so nobody who keeps connections open and says nothing keeps others out.
-func (s *conns) add(c net.Conn) *conn {
+func (s *Conns) Add(c net.Conn) *Conn {
 	open, unlock := s.open.Lock()
 	defer unlock()
 	addr := c.RemoteAddr().(*net.TCPAddr).AddrPort().Addr().Unmap()
-	link := &conn{Conn: c, addr: addr, client: clientOf(addr)}
-	if open.finishing || open.clients[link.client] >= s.perClient {
+	link := &Conn{Conn: c, Addr: addr, Client: clientOf(addr)}
+	if open.finishing || open.clients[link.Client] >= s.perClient {
 		_ = c.Close()
 		return nil
 	}
 	if open.order.Len() >= s.most {
-		open.drop(open.order.Front().Value.(*conn))
+		open.drop(open.order.Front().Value.(*Conn))
 	}
-	open.clients[link.client]++
+	open.clients[link.Client]++
 	link.place = open.order.PushBack(link)
 	return link
 }
@@ -67,38 +71,39 @@ func clientOf(addr netip.Addr) netip.Addr {
 }
 
 // drop closes a connection.
-func (open *openConns) drop(c *conn) {
+func (open *openConns) drop(c *Conn) {
 	_ = c.Close()
 	if c.place == nil {
 		return
 	}
 	open.order.Remove(c.place)
 	c.place = nil
-	if open.clients[c.client]--; open.clients[c.client] == 0 {
-		delete(open.clients, c.client)
+	if open.clients[c.Client]--; open.clients[c.Client] == 0 {
+		delete(open.clients, c.Client)
 	}
 }
 
-func (s *conns) remove(c *conn) {
+// Remove closes a connection.
+func (s *Conns) Remove(c *Conn) {
 	open, unlock := s.open.Lock()
 	defer unlock()
 	open.drop(c)
 }
 
-// closeOldest closes the connection that was quiet for longest and reports whether there was one.
-func (s *conns) closeOldest() bool {
+// CloseOldest closes the connection that was quiet for longest and reports whether there was one.
+func (s *Conns) CloseOldest() bool {
 	open, unlock := s.open.Lock()
 	defer unlock()
 	first := open.order.Front()
 	if first != nil {
-		open.drop(first.Value.(*conn))
+		open.drop(first.Value.(*Conn))
 	}
 	return first != nil
 }
 
-// touch notes that a connection was just used, and gives it until the deadline to be used again. It returns false if it
+// Touch notes that a connection was just used, and gives it until the deadline to be used again. It returns false if it
 // may not.
-func (s *conns) touch(c *conn, deadline time.Time) bool {
+func (s *Conns) Touch(c *Conn, deadline time.Time) bool {
 	open, unlock := s.open.Lock()
 	defer unlock()
 	if open.finishing || c.place == nil {
@@ -108,21 +113,22 @@ func (s *conns) touch(c *conn, deadline time.Time) bool {
 	return c.SetReadDeadline(deadline) == nil
 }
 
-// finish has every connection end when it has answered what came. A deadline that is past wakes those that wait for
+// Finish has every connection end when it has answered what came. A deadline that is past wakes those that wait for
 // more.
-func (s *conns) finish(past time.Time) {
+func (s *Conns) Finish(past time.Time) {
 	open, unlock := s.open.Lock()
 	defer unlock()
 	open.finishing = true
 	for e := open.order.Front(); e != nil; e = e.Next() {
-		_ = e.Value.(*conn).SetReadDeadline(past)
+		_ = e.Value.(*Conn).SetReadDeadline(past)
 	}
 }
 
-func (s *conns) closeAll() {
+// CloseAll closes every connection.
+func (s *Conns) CloseAll() {
 	open, unlock := s.open.Lock()
 	defer unlock()
 	for open.order.Len() > 0 {
-		open.drop(open.order.Front().Value.(*conn))
+		open.drop(open.order.Front().Value.(*Conn))
 	}
 }

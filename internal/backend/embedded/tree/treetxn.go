@@ -1,42 +1,43 @@
-package embedded
+package tree
 
 import "slices"
 
-// A treeTxn changes a tree; whoever has the old one never sees it.
-type treeTxn[V keyed] struct {
-	tree[V]
-	edit *edit
+// A Txn changes a tree; whoever has the old one never sees it.
+type Txn[V Keyed] struct {
+	Tree[V]
+	Edit *Edit
 }
 
-func (t tree[V]) txn() *treeTxn[V] { return &treeTxn[V]{t, new(edit)} }
+// Txn begins a change.
+func (t Tree[V]) Txn() *Txn[V] { return &Txn[V]{t, new(Edit)} }
 
-// commit returns the changed tree. The transaction can go on.
-func (t *treeTxn[V]) commit() tree[V] {
-	t.edit = new(edit)
-	return t.tree
+// Commit returns the changed tree. The transaction can go on.
+func (t *Txn[V]) Commit() Tree[V] {
+	t.Edit = new(Edit)
+	return t.Tree
 }
 
-// put adds a value, in place of the one with its key.
-func (t *treeTxn[V]) put(v V) {
+// Put adds a value, in place of the one with its key.
+func (t *Txn[V]) Put(v V) {
 	var added bool
-	t.root, added = t.insert(t.root, v, t.hash([]byte(v.key())), 0)
+	t.root, added = t.insert(t.root, v, t.hash([]byte(v.Key())), 0)
 	if added {
 		t.size++
 	}
 }
 
 // own returns a branch that this transaction may change.
-func (t *treeTxn[V]) own(b *branch[V]) *branch[V] {
-	if b.owner == t.edit {
+func (t *Txn[V]) own(b *branch[V]) *branch[V] {
+	if b.owner == t.Edit {
 		return b
 	}
-	return &branch[V]{b.leaves, b.below, slices.Clone(b.values), slices.Clone(b.branches), t.edit}
+	return &branch[V]{b.leaves, b.below, slices.Clone(b.values), slices.Clone(b.branches), t.Edit}
 }
 
-func (t *treeTxn[V]) insert(b *branch[V], v V, hash uint64, depth int) (_ *branch[V], added bool) {
+func (t *Txn[V]) insert(b *branch[V], v V, hash uint64, depth int) (_ *branch[V], added bool) {
 	b = t.own(b)
 	if depth >= hashBits {
-		if i := b.find([]byte(v.key())); i >= 0 {
+		if i := b.find([]byte(v.Key())); i >= 0 {
 			b.values[i] = v
 			return b, false
 		}
@@ -56,12 +57,12 @@ func (t *treeTxn[V]) insert(b *branch[V], v V, hash uint64, depth int) (_ *branc
 	}
 	at := rank(b.leaves, bit)
 	there := b.values[at]
-	if there.key() == v.key() {
+	if there.Key() == v.Key() {
 		b.values[at] = v
 		return b, false
 	}
-	next := &branch[V]{owner: t.edit}
-	next, _ = t.insert(next, there, t.hash([]byte(there.key())), depth+hashStep)
+	next := &branch[V]{owner: t.Edit}
+	next, _ = t.insert(next, there, t.hash([]byte(there.Key())), depth+hashStep)
 	next, _ = t.insert(next, v, hash, depth+hashStep)
 	b.leaves &^= bit
 	b.values = slices.Delete(b.values, at, at+1)
@@ -70,10 +71,10 @@ func (t *treeTxn[V]) insert(b *branch[V], v V, hash uint64, depth int) (_ *branc
 	return b, true
 }
 
-// remove takes the value of a name out, if there is one.
-func (t *treeTxn[V]) remove(name []byte) {
+// Remove takes the value of a name out, if there is one.
+func (t *Txn[V]) Remove(name []byte) {
 	var none V
-	if t.get(name) == none {
+	if t.Get(name) == none {
 		return
 	}
 	t.root = t.cut(t.root, name, t.hash(name), 0)
@@ -82,7 +83,7 @@ func (t *treeTxn[V]) remove(name []byte) {
 
 // cut removes a value that is there. A branch that is left with one value is replaced by it, so that the shape of a
 // tree follows from what is in it.
-func (t *treeTxn[V]) cut(b *branch[V], name []byte, hash uint64, depth int) *branch[V] {
+func (t *Txn[V]) cut(b *branch[V], name []byte, hash uint64, depth int) *branch[V] {
 	b = t.own(b)
 	if depth >= hashBits {
 		i := b.find(name)
