@@ -9,6 +9,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -30,28 +31,50 @@ metadata: {name: db-0, namespace: ~a, labels: {app: db}}
 spec: {nodeName: node.example.org, automountServiceAccountToken: false, containers: [{name: db, image: none}]}
 `
 
-// starts has a node with a Pod be ready. It goes on to say so until the function that it returns is called.
+// starts has a node with a Pod be ready. It goes on to say so, each second, until the function that it returns is called.
 func (k *kubelet) starts() (kill func()) {
 	k.t.Helper()
-	now := time.Now().UTC().Format(time.RFC3339)
-	k.status("node/"+k.node, "a", `{"addresses":[{"type":"ExternalIP","address":"`+k.address+`"}],"conditions":[`+
-		`{"type":"Ready","status":"True","reason":"KubeletReady","lastHeartbeatTime":"`+now+`","lastTransitionTime":"`+now+`"}]}`)
-	k.status("pod/"+k.pod, "a", `{"phase":"Running","podIP":"10.9.9.9","podIPs":[{"ip":"10.9.9.9"}],"conditions":[`+
-		`{"type":"Ready","status":"True","lastTransitionTime":"`+now+`"}]}`)
+	address := k.address
 	ctx, kill := context.WithCancel(k.ctx)
 	k.t.Cleanup(kill)
 	go func() {
 		for ; ctx.Err() == nil; pause(ctx, time.Second) {
-			lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: corev1.NamespaceNodeLease, Name: k.node}}
-			_ = k.client.Create(ctx, lease) // it is there from the second time on
-			if k.client.Get(ctx, client.ObjectKeyFromObject(lease), lease) == nil {
-				now := metav1.NowMicro()
-				lease.Spec.HolderIdentity, lease.Spec.RenewTime = &k.node, &now
-				_ = k.client.Update(ctx, lease) // if not, the next time
-			}
+			_ = k.says(ctx, address) // if it could not, the next time
 		}
 	}()
 	return kill
+}
+
+// says renews the Lease of the node, and writes what is not so any more into the statuses of node and Pod: a machine
+// under load may have had the controller-manager wait for longer than it does.
+func (k *kubelet) says(ctx context.Context, address string) error {
+	now := metav1.NowMicro()
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: corev1.NamespaceNodeLease, Name: k.node}}
+	if err := client.IgnoreAlreadyExists(k.client.Create(ctx, lease)); err != nil {
+		return err
+	}
+	if err := k.client.Get(ctx, client.ObjectKeyFromObject(lease), lease); err != nil {
+		return err
+	}
+	lease.Spec.HolderIdentity, lease.Spec.RenewTime = &k.node, &now
+	if err := k.client.Update(ctx, lease); err != nil {
+		return err
+	}
+	seconds := now.UTC().Format(time.RFC3339)
+	ready := `"conditions":[{"type":"Ready","status":"True","lastTransitionTime":"` + seconds + `"`
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: k.node}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: k.prefix + "a", Name: k.pod}}
+	for object, status := range map[client.Object]string{
+		node: `"addresses":[{"type":"ExternalIP","address":"` + address + `"}],` + ready +
+			`,"reason":"KubeletReady","lastHeartbeatTime":"` + seconds + `"}]`,
+		pod: `"phase":"Running","podIP":"10.9.9.9","podIPs":[{"ip":"10.9.9.9"}],` + ready + `}]`,
+	} {
+		patch := client.RawPatch(types.MergePatchType, []byte(`{"status":{`+status+`}}`))
+		if err := k.client.Status().Patch(ctx, object, patch); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // isReady waits until the controller-manager has said of the node, its Pod and the Pod's endpoint what it makes of what
@@ -127,9 +150,10 @@ spec: {clusterIP: None, ports: [{port: 5432}], selector: {app: db}}
 		s.answers("new.example.org. A", "192.0.2.9")
 	})
 	s.step("it is back", func() {
-		k.starts()
+		kill = k.starts()
 		k.isReady("True", "True", "true")
 		calm()
+		kill()
 		k.address = "192.0.2.42"
 		k.starts()
 		s.answers("node.example.org. A", "192.0.2.42")
