@@ -148,7 +148,7 @@ func (s *search) trials(t *testing.T, seed uint64) iter.Seq[trial] {
 					}
 				}
 			}
-			for _, kind := range []sim.Kind{sim.CrashBefore, sim.CrashAfter, sim.Pause} {
+			for _, kind := range []sim.Kind{sim.CrashBefore, sim.CrashAfter, sim.Pause, sim.PauseAfter} {
 				for at := range s.outcome(t, d, l).Effects {
 					l := l
 					l.Fault = sim.Fault{Kind: kind, At: at + 1}

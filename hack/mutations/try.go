@@ -66,6 +66,8 @@ func dialects(m sim.Mutation) []string {
 		}
 	}
 	switch {
+	case strings.HasPrefix(file, "internal/bindcar/"), strings.HasPrefix(file, "internal/backend/bind9/"):
+		return []string{"bindy"}
 	case strings.HasPrefix(file, "internal/controller/updates/"):
 		return []string{"updates", "kubizone"}
 	case strings.HasPrefix(file, "internal/backend/embedded/"), strings.HasPrefix(file, "cmd/operator/"):

@@ -20,12 +20,14 @@ const (
 	CrashAfter  Kind = "crash after"  // an effect, of which nobody hears what came of it
 	// the process is stopped, and goes on when its successor is done: before a write to the API server, after a message
 	Pause      Kind = "pause"
+	PauseAfter Kind = "pause after" // the same after the write, whose answer is there when the process goes on
 	ShortPause Kind = "short pause" // the same, and it goes on before its Lease is over
 	LongPause  Kind = "long pause"  // the same as Pause, for longer than most retries
 )
 
 // stops are how long a process is stopped. The Lease is between the first and the second.
-var stops = map[Kind]time.Duration{ShortPause: 5 * time.Second, Pause: time.Minute, LongPause: 10 * time.Minute}
+var stops = map[Kind]time.Duration{ShortPause: 5 * time.Second, Pause: time.Minute, PauseAfter: time.Minute,
+	LongPause: 10 * time.Minute}
 
 // A Fault happens once, at an effect.
 type Fault struct {

@@ -300,10 +300,15 @@ func (o *operator) effect(ctx context.Context, takes time.Duration, what string,
 		_ = do() // nobody hears what came of it
 		o.crash()
 		return errCrashed
-	case Pause, ShortPause, LongPause:
-		if strings.HasPrefix(what, update) {
+	case Pause, PauseAfter, ShortPause, LongPause:
+		switch {
+		case strings.HasPrefix(what, update):
 			defer o.pause(kind)
 			return do()
+		case kind == PauseAfter:
+			err := do()
+			o.pause(kind)
+			return errors.Join(err, o.pass(ctx, 0))
 		}
 		o.pause(kind)
 		if err := o.pass(ctx, 0); err != nil {
