@@ -31,7 +31,8 @@ metadata: {name: db-0, namespace: ~a, labels: {app: db}}
 spec: {nodeName: node.example.org, automountServiceAccountToken: false, containers: [{name: db, image: none}]}
 `
 
-// starts has a node with a Pod be ready. It goes on to say so, each second, until the function that it returns is called.
+// starts has a node with a Pod be ready. It goes on to say so, each second, until the function that it returns is
+// called.
 func (k *kubelet) starts() (kill func()) {
 	k.t.Helper()
 	address := k.address

@@ -55,8 +55,8 @@ type Config struct {
 // A Ledger remembers across restarts which sets zonefold has put where foreign sets are kept. Record returns when the
 // sets are stored; they are sent afterwards. What it stored comes back as Attachment.Written: a set leaves the ledger
 // when every target's report confirms a content without it and does not list it as lingering. The same holds for every
-// single name server of the zone, so a set that comes again with other values adds them to those that are stored. A feed
-// that takes the place of another records all that it wants, of which it may have some already.
+// single name server of the zone, so a set that comes again with other values adds them to those that are stored. A
+// feed that takes the place of another records all that it wants, of which it may have some already.
 type Ledger interface {
 	Record(ctx context.Context, feed string, sets []rr.Set) error
 }
