@@ -159,9 +159,7 @@ type known struct {
 
 // New returns Zones that have not begun.
 func New(c Config) *Zones {
-	z := &Zones{
-		Config: c, looked: make(chan struct{}),
-	}
+	z := &Zones{Config: c, looked: make(chan struct{})}
 	z.knowNothing()
 	z.ceilings = z.newCeilings()
 	z.past = history.New(history.Config{Keep: c.History, Live: c.Live, Objects: c.Objects, Clock: c.Clock.Now,
@@ -191,6 +189,11 @@ func New(c Config) *Zones {
 
 // knowNothing has nothing be known.
 func (z *Zones) knowNothing() {
+	a, unlock := z.allocating.Lock()
+	defer unlock()
+	s, unlock := z.settling.Lock()
+	defer unlock()
+	a.z, s.z = z, z
 	st, unlock := z.state.Lock()
 	defer unlock()
 	*st = state{
@@ -200,11 +203,6 @@ func (z *Zones) knowNothing() {
 		assignments: map[zone.ID]assignment{}, takenOver: map[zone.ID]bool{},
 		pendingInstances: map[client.ObjectKey]bool{},
 	}
-	a, unlock := z.allocating.Lock()
-	defer unlock()
-	s, unlock := z.settling.Lock()
-	defer unlock()
-	a.z, s.z = z, z
 	p, unlock := z.protecting.Lock()
 	defer unlock()
 	*p = protecting{by: map[string]protector{}, places: map[client.ObjectKey]*delivery.Place{},
