@@ -129,6 +129,29 @@ func pass(d time.Duration) {
 	synctest.Wait()
 }
 
+// TestWhoWantsWhatWasLeftBehindHasItInItsOwnLedger before it is forgotten there: the server is down until then, so
+// that nothing but what was left behind says whose the sets are.
+func TestWhoWantsWhatWasLeftBehindHasItInItsOwnLedger(t *testing.T) {
+	leaving(t, func(s *stage, l *lefts, remove func(func(*Stored))) {
+		s.servers["one"].SetDown(true)
+		remove(func(stored *Stored) { stored.Leave = true })
+		if !s.gone("org") || len(l.All()) != 1 {
+			t.Fatalf("%d Zones are left behind", len(l.All()))
+		}
+		s.zone("heir", "example.org.", "one")
+		s.servers["one"].SetDown(false)
+		pass(time.Hour)
+		if len(l.All()) > 0 || s.has("one", "example.org.", "www.example.org.") != "192.0.2.1" {
+			t.Fatalf("%d Zones are left behind, and the server has www %q", len(l.All()),
+				s.has("one", "example.org.", "www.example.org."))
+		}
+		stored, _ := s.store.Load(zoneID("heir"))
+		if _, recorded := stored.Written().Get(rr.Key{Name: parse(t, "www.example.org."), Type: rr.TypeA}); !recorded {
+			t.Error("nothing says that www is the heir's")
+		}
+	})
+}
+
 func TestAZoneLeavesBehindWhatItsServersHold(t *testing.T) {
 	leaving(t, func(s *stage, l *lefts, remove func(func(*Stored))) {
 		m := s.servers["one"]
