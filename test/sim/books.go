@@ -119,7 +119,7 @@ func (w *witness) misses(key rr.Key) {
 		for zone, h := range zones {
 			_, has := h.sets.Get(key)
 			n := notice{witness: w, want: w.wishes.wants[zone], holding: h, at: at, zone: zone}
-			if !has || h.put[key].IsZero() || n.want == nil || !n.ours(key) || !w.isStay(zone) {
+			if !has || h.put[key].IsZero() || n.want == nil || !n.ours(key) || len(w.staying(zone)) == 0 {
 				continue
 			}
 			w.notef("%s of %s is at %s, and is written down nowhere any more", key, zone, at)
@@ -127,14 +127,15 @@ func (w *witness) misses(key rr.Key) {
 	}
 }
 
-// isStay reports whether the status of some Zone says where this one is. mu is held.
-func (w *witness) isStay(zone string) bool {
+// staying are the Zones whose statuses say where a zone is. mu is held.
+func (w *witness) staying(zone string) map[ref]bool {
+	all := map[ref]bool{}
 	for s := range w.stays {
 		if s.fqdn == zone {
-			return true
+			all[s.ref] = true
 		}
 	}
-	return false
+	return all
 }
 
 // judgeBooks looks whether what a message puts, and its serial, were written down before.
@@ -149,8 +150,8 @@ func (t notice) judgeBooks(m backendtest.Message) {
 	}
 	serial, below := m.Batch.SOA.Serial, false
 	var ceilings []uint32
-	for r, ceiling := range t.books.ceilings {
-		if t.isAbout(r, t.zone) {
+	for r := range t.staying(t.zone) {
+		if ceiling, known := t.books.ceilings[r]; known {
 			ceilings = append(ceilings, ceiling)
 			below = below || !rr.SerialLess(ceiling, serial)
 			t.books.used[r] = rr.LaterSerial(t.books.used[r], serial)
@@ -159,14 +160,4 @@ func (t notice) judgeBooks(m backendtest.Message) {
 	if len(ceilings) > 0 && !below {
 		t.notef("%s is told the serial %d of %s, above all ceilings %d", t.at, serial, t.zone, ceilings)
 	}
-}
-
-// isAbout reports whether the status of a Zone says where a zone is. mu is held.
-func (w *witness) isAbout(r ref, zone string) bool {
-	for s := range w.stays {
-		if s.ref == r && s.fqdn == zone {
-			return true
-		}
-	}
-	return false
 }

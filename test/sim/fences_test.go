@@ -1,8 +1,6 @@
 package sim
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -11,10 +9,7 @@ import (
 
 // TestWhatOperatorsMayNotBegin is what is done after the end of a Lease, and what is done again without a pause.
 func TestWhatOperatorsMayNotBegin(t *testing.T) {
-	kinds, err := NewKinds(os.DirFS(filepath.FromSlash(definitions)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	kinds := kindsOf(t)
 	const what = "PATCH /apis/kubi.zone/v1alpha1/namespaces/a/zones/org/status"
 	for sentence, c := range map[string]struct {
 		lease time.Duration // how long it goes on; 0: there was none

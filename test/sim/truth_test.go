@@ -139,10 +139,7 @@ func TestItAnswersAsKubeAPIServerDoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kinds, err := NewKinds(os.DirFS(filepath.FromSlash(definitions)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	kinds := kindsOf(t)
 	sides := []*side{
 		{config.Host, transport, map[string]map[string]any{}, map[string]string{}},
 		{"http://api.invalid", NewAPI(kinds, time.Now), map[string]map[string]any{}, map[string]string{}},
@@ -302,4 +299,14 @@ func someSpec(random *rand.Rand, kind string) map[string]any {
 		)
 	}
 	return nil
+}
+
+// kindsOf makes the kinds of the definitions.
+func kindsOf(t *testing.T) *Kinds {
+	t.Helper()
+	kinds, err := NewKinds(os.DirFS(filepath.FromSlash(definitions)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kinds
 }

@@ -2,8 +2,6 @@ package sim
 
 import (
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,10 +11,7 @@ import (
 // TestEventsForPeopleTakeNoTime: client-go writes a series of them under its lock, in two goroutines that come at the
 // same time each half hour. Who waits for a lock does not let time pass, so that nobody would go on.
 func TestEventsForPeopleTakeNoTime(t *testing.T) {
-	kinds, err := NewKinds(os.DirFS(filepath.FromSlash(definitions)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	kinds := kindsOf(t)
 	for _, c := range []struct {
 		name         string
 		paused, dead bool
