@@ -63,6 +63,7 @@ func acceptanceNeeds() []need {
 		{"certbot", "certbot", "another one"},
 		{"python3-certbot-dns-rfc2136", "/usr/lib/python3/dist-packages/certbot_dns_rfc2136", "how that updates zones"},
 		{"kea-dhcp-ddns-server", "kea-dhcp-ddns", "a client of dynamic updates that DHCP servers have"},
+		{"npm", "npm", "brings a server that behaves as DynamoDB does"},
 		{"util-linux", "unshare", "gives one of these a resolver of its own"},
 	}
 }

@@ -52,8 +52,8 @@ func (s *Server) change(one statement) *Error {
 		s.items[*p[1].S] = Item{"k": i["k"], "o": i["o"], "l": p[0]}
 	case one.Statement == "DELETE FROM "+table+` WHERE "k"=? AND "o"=?` && len(p) == 2 && texts(0, 1):
 		i, has := s.items[*p[0].S]
-		if !has || i["o"].S == nil || *i["o"].S != *p[1].S {
-			return lost
+		if has && (i["o"].S == nil || *i["o"].S != *p[1].S) {
+			return lost // what is not there is deleted with success, whatever else the condition says
 		}
 		delete(s.items, *p[0].S)
 	default:

@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zonefold/zonefold/internal/backend/dynamodb/dynamodbtest"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/testcluster"
 	"github.com/zonefold/zonefold/internal/testoperator"
@@ -45,10 +44,10 @@ spec:
 // A handover is a zone that changes hands, and what is asked of it meanwhile.
 type handover struct {
 	*testing.T
-	command   string               // zonefold
-	namespace string               // also the zone's first label, and the Backend's name
-	handed    int                  // names in the zone, a multiple of inOneWish
-	table     *dynamodbtest.Server // where external-dns notes what it owns; nil: in the zone
+	command   string // zonefold
+	namespace string // also the zone's first label, and the Backend's name
+	handed    int    // names in the zone, a multiple of inOneWish
+	table     *table // where external-dns notes what it owns; nil: in the zone
 	old       *follower
 	witness   *witness
 }
@@ -61,16 +60,12 @@ func TestAZoneChangesHandsAndBack(t *testing.T) {
 
 // TestAZoneChangesHandsAndBackByATable does the same with an external-dns that notes in a table what it owns.
 func TestAZoneChangesHandsAndBackByATable(t *testing.T) {
-	table, err := dynamodbtest.Start(t.Context(), "external-dns", time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = table.Stop() })
-	t.Setenv("AWS_ACCESS_KEY_ID", dynamodbtest.AccessKeyID)
-	t.Setenv("AWS_SECRET_ACCESS_KEY", dynamodbtest.SecretAccessKey)
-	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", table.URL)
+	t.Setenv("AWS_ACCESS_KEY_ID", userOfTable)
+	t.Setenv("AWS_SECRET_ACCESS_KEY", secretOfTable)
+	table := startTable(t)
+	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", table.url)
 	(&handover{T: t, namespace: "tables", handed: 500, table: table}).thereAndBack(
-		fmt.Sprintf("{dynamoDB: {endpoint: %q, secretRef: {name: aws}}}", table.URL))
+		fmt.Sprintf("{dynamoDB: {endpoint: %q, secretRef: {name: aws}}}", table.url))
 }
 
 // thereAndBack has a zone change hands twice. The registry is that of external-dns, as a Backend has it.
@@ -80,7 +75,7 @@ func (h *handover) thereAndBack(registry string) {
 		h.Fatal(err)
 	}
 	kubectl(h.T, fmt.Sprintf(handedTo, h.namespace, here.bind.Addr(), registry, testoperator.Namespace,
-		dynamodbtest.AccessKeyID, dynamodbtest.SecretAccessKey), "apply", "-f", "-")
+		userOfTable, secretOfTable), "apply", "-f", "-")
 	h.fill()
 	h.imported()
 	h.adopt()
@@ -157,7 +152,7 @@ func (h *handover) notes(want int) {
 		sets, err := here.bind.Transfer(h.Context(), name)
 		got := 0
 		if h.table != nil {
-			got = len(h.table.Owners())
+			got = h.table.items()
 		}
 		for _, set := range sets {
 			if len(set.Data) == 1 && strings.Contains(set.Data[0], "heritage=external-dns,external-dns/owner=prod") {
@@ -182,7 +177,7 @@ func (h *handover) imported() {
 	args := []string{"import", "axfr", here.bind.Addr(), h.zone(), "--tsig", key, "-n", h.namespace,
 		"--txt-owner-id", "prod"}
 	if h.table != nil {
-		args = append(args, "--registry", "dynamodb", "--dynamodb-endpoint", h.table.URL)
+		args = append(args, "--registry", "dynamodb", "--dynamodb-endpoint", h.table.url)
 	}
 	kubectl(h.T, h.zonefold(0, args...), "create", "-f", "-")
 	kubectl(h.T, "", "patch", "zones.kubi.zone/"+h.namespace+"-example", "-n", h.namespace, "--type=merge", "-p",
