@@ -14,3 +14,14 @@ func (v *Value[T]) Lock() (value *T, unlock func()) {
 	v.mu.Lock()
 	return &v.value, v.mu.Unlock
 }
+
+// A Part leads to something that a Value of V guards: only who has that Value gets there.
+type Part[V, T any] struct {
+	part *T
+}
+
+// PartOf returns the Part for who has no lock, of something that a Value of V guards.
+func PartOf[V, T any](part *T) Part[V, T] { return Part[V, T]{part} }
+
+// In returns what who has the Value may use until it is unlocked.
+func (p Part[V, T]) In(*V) *T { return p.part }

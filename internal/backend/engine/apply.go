@@ -13,57 +13,57 @@ import (
 
 // apply is one Backend.Apply: the batch and, where the client writes it, the SOA; with the label of the content when it
 // is the last.
-func (t *target) apply(ctx context.Context, j *job, changes []plan.Change, last bool) error {
-	s := &t.state
-	batch := sent{Batch: backend.Batch{Changes: changes, Create: s.create, Last: last, Assert: t.overlay}}
-	labelled := last && !t.apart(j)
+func (w *worker) apply(ctx context.Context, j *job, changes []plan.Change, last bool) error {
+	s := &w.state
+	batch := sent{Batch: backend.Batch{Changes: changes, Create: s.create, Last: last, Assert: w.overlay}}
+	labelled := last && !s.apart(j)
 	if labelled {
 		batch.id = j.id
 	}
 	if j.writesSOA() && (!j.leaving || s.soa != (rr.SOA{})) {
-		serial, err := t.serial(ctx, j, labelled)
+		serial, err := w.serial(ctx, j, labelled)
 		if err != nil {
 			return err
 		}
 		soa := j.soa(s.soa, serial)
 		batch.SOA = &soa
 	}
-	result, err := t.send(ctx, j, &batch.Batch)
+	result, err := w.send(ctx, j, &batch.Batch)
 	if err != nil {
 		return err
 	}
-	t.applied(j, batch, result)
-	if result.Pending != nil && !t.overlay {
-		t.await(result.Pending)
+	w.applied(j, batch, result)
+	if result.Pending != nil && !w.overlay {
+		s.await(result.Pending, w.now())
 	}
 	return nil
 }
 
 // send makes the call, of a server that is to be as it was last seen.
-func (t *target) send(ctx context.Context, j *job, batch *backend.Batch) (backend.Result, error) {
-	if leads := t.engine.cfg.Leads; leads != nil {
+func (w *worker) send(ctx context.Context, j *job, batch *backend.Batch) (backend.Result, error) {
+	if leads := w.engine.cfg.Leads; leads != nil {
 		ctx = backend.WithLeads(ctx, leads)
 	}
 	if err := backend.MaySend(ctx); err != nil {
 		return backend.Result{}, err
 	}
-	if soa := t.state.soa; soa != (rr.SOA{}) && j.limits.Read != backend.ReadNone && !t.overlay {
+	if soa := w.state.soa; soa != (rr.SOA{}) && j.limits.Read != backend.ReadNone && !w.overlay {
 		batch.Expect = &soa
 	}
-	call, cancel := t.callContext(ctx)
+	call, cancel := w.callContext(ctx)
 	defer cancel()
-	call, done := t.engine.cfg.Tracing(call, j.feed.id, j.seq, t.key)
+	call, done := w.engine.cfg.Tracing(call, j.feed.id, j.seq, w.TargetKey)
 	j.asked = true
-	start := t.engine.cfg.Clock.Now()
-	result, err := j.a.Backend.Apply(call, t.key.Zone, *batch)
-	t.engine.cfg.Metrics.Applied(j.a.Kind, len(batch.Changes), t.engine.cfg.Clock.Now().Sub(start), backend.Class(err))
+	start := w.now()
+	result, err := j.a.Backend.Apply(call, w.Zone, *batch)
+	w.engine.cfg.Metrics.Applied(j.a.Kind, len(batch.Changes), w.now().Sub(start), backend.Class(err))
 	done(len(batch.Changes), err)
 	if err != nil {
-		t.suspect(j, *batch, err)
+		w.state.suspect(j, *batch, err)
 		return result, err
 	}
-	t.engine.cfg.Log.Debug("A zone was written to a server.", slog.String("zone", t.key.Zone.String()),
-		slog.String("server", t.key.Server), slog.Int("changes", len(batch.Changes)),
+	w.engine.cfg.Log.Debug("A zone was written to a server.", slog.String("zone", w.Zone.String()),
+		slog.String("server", w.Server), slog.Int("changes", len(batch.Changes)),
 		slog.Int("refused", len(result.Rejected)), slog.Bool("last", batch.Last))
 	return result, nil
 }
@@ -75,10 +75,10 @@ type sent struct {
 }
 
 // serial returns the one for the next batch.
-func (t *target) serial(ctx context.Context, j *job, labelled bool) (uint32, error) {
-	call, cancel := t.callContext(ctx)
+func (w *worker) serial(ctx context.Context, j *job, labelled bool) (uint32, error) {
+	call, cancel := w.callContext(ctx)
 	defer cancel()
-	above := t.state.soa.Serial
+	above := w.state.soa.Serial
 	var serial uint32
 	var err error
 	if labelled {
@@ -93,8 +93,7 @@ func (t *target) serial(ctx context.Context, j *job, labelled bool) (uint32, err
 }
 
 // suspect records after a failed Apply whether the server may hold something else than before.
-func (t *target) suspect(j *job, batch backend.Batch, err error) {
-	s := &t.state
+func (s *state) suspect(j *job, batch backend.Batch, err error) {
 	switch backend.Class(err) {
 	case backend.ErrConflict:
 		s.known, s.raced = false, s.known
@@ -122,10 +121,10 @@ func (s *state) unsure(k rr.Key) {
 }
 
 // applied notes what came of a batch.
-func (t *target) applied(j *job, batch sent, result backend.Result) {
-	s := &t.state
+func (w *worker) applied(j *job, batch sent, result backend.Result) {
+	s := &w.state
 	if len(batch.Changes) > len(result.Rejected) {
-		s.refused.ripen(t.engine.cfg.Clock.Now())
+		s.refused.ripen(w.now())
 	}
 	rejected := map[rr.Key]backend.Rejection{}
 	for _, r := range result.Rejected {
@@ -136,13 +135,17 @@ func (t *target) applied(j *job, batch sent, result backend.Result) {
 		done = nil
 		for _, c := range batch.Changes {
 			if r, ok := rejected[c.Key]; ok {
-				t.refuse(j, []plan.Change{c}, Refusal{r.Reason, r.Cause, r.Temporary})
+				s.refuse(j, []plan.Change{c}, Refusal{r.Reason, r.Cause, r.Temporary})
 			} else {
 				done = append(done, c)
 			}
 		}
 	}
-	t.remember(j, done)
+	s.remember(j, done)
+	if w.overlay {
+		s.sent = plan.Apply(s.sent, done)
+		w.deleted(done)
+	}
 	j.changed += len(done)
 	s.create = false
 	s.soa = result.SOA
@@ -151,19 +154,18 @@ func (t *target) applied(j *job, batch sent, result backend.Result) {
 	}
 	if batch.SOA != nil {
 		s.given = batch.SOA.Serial
-		t.engine.mu.Lock()
-		defer t.engine.mu.Unlock()
-		j.feed.named(batch.id, batch.SOA.Serial)
+		f, unlock := j.feed.lock()
+		defer unlock()
+		f.named(batch.id, batch.SOA.Serial)
 	}
 }
 
 // remove takes the whole zone from a server that can do so.
-func (t *target) remove(ctx context.Context, j *job) error {
-	if _, err := t.send(ctx, j, &backend.Batch{Remove: true}); err != nil {
-		t.giveBack(j)
-		return fmt.Errorf("removing zone %s: %w", t.key.Zone, err)
+func (w *worker) remove(ctx context.Context, j *job) error {
+	if _, err := w.send(ctx, j, &backend.Batch{Remove: true}); err != nil {
+		w.giveBack(j)
+		return fmt.Errorf("removing zone %s: %w", w.Zone, err)
 	}
-	t.untell()
-	t.state = state{complete: true, holder: t.state.holder}
+	w.state = state{complete: true, holder: w.state.holder}
 	return nil
 }

@@ -40,27 +40,26 @@ type Held struct {
 const heldExamples = 5
 
 // braked holds what the protection of a job says, and returns the other changes.
-func (t *target) braked(j *job, changes []plan.Change) []plan.Change {
-	s, p := &t.state, j.a.Protection
-	b := &s.brake
+func (s *state) braked(j *job, changes []plan.Change, now time.Time) []plan.Change {
+	p, b := j.a.Protection, &s.brake
 	if b.protection != p {
 		b.approved = nil
 	}
 	b.protection, b.approvals = p, j.approvals
 	if p == (plan.Protection{}) || j.a.Observe {
-		t.tell(j, nil)
+		s.tell(j, nil)
 		return changes
 	}
-	b.recent.Forget(t.engine.cfg.Clock.Now())
-	if slices.ContainsFunc(changes, t.concernsHeld) {
-		changes = t.withHeld(j, changes)
+	b.recent.Forget(now)
+	if slices.ContainsFunc(changes, s.concernsHeld) {
+		changes = s.withHeld(j, changes)
 	}
-	own := t.own(j)
+	own := s.own(j)
 	rule := plan.Brake{Protection: p, Base: own.Len() + b.recent.Absent(own), Recent: &b.recent, Approved: b.approved,
 		Approves: func(keys []rr.Key) bool { return slices.Contains(j.approvals, plan.ID(j.feed.zone, keys)) },
-		Exempt:   t.isNote(j)}
+		Exempt:   j.isNote()}
 	out := rule.Hold(changes)
-	b.recent.Add(out.Counted, t.engine.cfg.Clock.Now())
+	b.recent.Add(out.Counted, now)
 	for _, k := range out.Approved {
 		if b.approved == nil {
 			b.approved = map[rr.Key]struct{}{}
@@ -70,8 +69,8 @@ func (t *target) braked(j *job, changes []plan.Change) []plan.Change {
 	for _, unit := range out.Held {
 		s.refused.add(unit, Refusal{Reason: heldReason(p), Cause: backend.CauseHeld})
 	}
-	t.noteHeld(j, rule)
-	return t.withoutNotes(j, out.Free)
+	s.noteHeld(j, rule)
+	return s.withoutNotes(j, out.Free)
 }
 
 // heldReason says why a set is not changed, in words that do not depend on the others.
@@ -87,14 +86,13 @@ func heldReason(p plan.Protection) string {
 
 // concernsHeld reports whether a change is to be decided together with what is held already: it is of the same plan, or
 // what is held may be in its way.
-func (t *target) concernsHeld(c plan.Change) bool {
+func (s *state) concernsHeld(c plan.Change) bool {
 	return c.Deletes() || c.Key.Type.Exclusive() || c.Key.Type == rr.TypeDNAME ||
-		t.state.refused.sets[rr.Key{Name: c.Key.Name, Type: rr.TypeCNAME}].Cause == backend.CauseHeld
+		s.refused.sets[rr.Key{Name: c.Key.Name, Type: rr.TypeCNAME}].Cause == backend.CauseHeld
 }
 
 // withHeld returns changes with those that are held already.
-func (t *target) withHeld(j *job, changes []plan.Change) []plan.Change {
-	s := &t.state
+func (s *state) withHeld(j *job, changes []plan.Change) []plan.Change {
 	held := s.refused.drop(s.refused.causedBy(backend.CauseHeld))
 	if len(held) == 0 {
 		return changes
@@ -110,14 +108,14 @@ func (t *target) withHeld(j *job, changes []plan.Change) []plan.Change {
 
 // unbraked returns what is held and has to be decided again: by other limits, with an approval, with more room, or
 // because little of it is left.
-func (t *target) unbraked(j *job) []rr.Key {
-	b := &t.state.brake
+func (s *state) unbraked(j *job, now time.Time) []rr.Key {
+	b := &s.brake
 	if b.told == nil {
 		return nil
 	}
 	same := b.protection == j.a.Protection && slices.Equal(b.approvals, j.approvals)
-	held := t.state.refused.causedBy(backend.CauseHeld)
-	if same && !due(b.retry, t.engine.cfg.Clock.Now()) && len(held) > b.room {
+	held := s.refused.causedBy(backend.CauseHeld)
+	if same && !due(b.retry, now) && len(held) > b.room {
 		return nil
 	}
 	return held
@@ -126,16 +124,15 @@ func (t *target) unbraked(j *job) []rr.Key {
 func due(at, now time.Time) bool { return !at.IsZero() && !now.Before(at) }
 
 // own returns the sets of the target that could be deleted.
-func (t *target) own(j *job) rr.Sets {
+func (s *state) own(j *job) rr.Sets {
 	if j.a.Keep {
-		return t.state.written
+		return s.written
 	}
-	return t.state.have
+	return s.have
 }
 
 // noteHeld finds out what is held now.
-func (t *target) noteHeld(j *job, rule plan.Brake) {
-	s := &t.state
+func (s *state) noteHeld(j *job, rule plan.Brake) {
 	b := &s.brake
 	h := &Held{Policy: rule.Policy, Of: rule.Base, Room: rule.Room(rule.Base), Recent: b.recent.Len()}
 	b.room, b.retry = 0, time.Time{}
@@ -151,7 +148,7 @@ func (t *target) noteHeld(j *job, rule plan.Brake) {
 		}
 	}
 	if h.Deletions = len(deletions); h.Deletions+h.Changes == 0 {
-		t.tell(j, nil)
+		s.tell(j, nil)
 		return
 	}
 	slices.SortFunc(deletions, rr.Key.Compare)
@@ -165,12 +162,12 @@ func (t *target) noteHeld(j *job, rule plan.Brake) {
 		slices.SortFunc(h.Examples, rr.Key.Compare)
 	}
 	h.Examples = slices.Clone(h.Examples[:min(len(h.Examples), heldExamples)])
-	t.tell(j, h)
+	s.tell(j, h)
 }
 
 // tell has reports say what is held. While that is the same, so are its circumstances.
-func (t *target) tell(j *job, h *Held) {
-	b := &t.state.brake
+func (s *state) tell(j *job, h *Held) {
+	b := &s.brake
 	old := b.told
 	if h == nil {
 		b.room, b.retry = 0, time.Time{}
@@ -178,20 +175,7 @@ func (t *target) tell(j *job, h *Held) {
 	if h == old || h.same(old) {
 		return
 	}
-	t.untell()
 	b.told, b.generation, b.kind = h, b.generation+1, j.a.Kind
-	if n := h.sets(); n > 0 {
-		t.engine.cfg.Metrics.Held(b.kind, n)
-	}
-}
-
-// untell forgets what is held.
-func (t *target) untell() {
-	b := &t.state.brake
-	if n := b.told.sets(); n > 0 {
-		t.engine.cfg.Metrics.Held(b.kind, -n)
-	}
-	b.told = nil
 }
 
 // same reports whether the same sets are held for the same reason.
@@ -208,16 +192,16 @@ func (h *Held) sets() int {
 }
 
 // approvedDone forgets approvals of what has been deleted, or is wanted by now.
-func (t *target) approvedDone(j *job) {
-	maps.DeleteFunc(t.state.brake.approved, func(k rr.Key, _ struct{}) bool {
-		_, there := t.state.have.Get(k)
+func (s *state) approvedDone(j *job) {
+	maps.DeleteFunc(s.brake.approved, func(k rr.Key, _ struct{}) bool {
+		_, there := s.have.Get(k)
 		_, wanted := j.content.Sets.Get(k)
 		return !there || wanted
 	})
 }
 
 // isNote returns whether a change deletes a note of external-dns: it goes with the set that it is about, and is none.
-func (t *target) isNote(j *job) func(plan.Change) bool {
+func (j *job) isNote() func(plan.Change) bool {
 	if j.a.Registry == nil {
 		return nil
 	}
@@ -225,12 +209,12 @@ func (t *target) isNote(j *job) func(plan.Change) bool {
 }
 
 // withoutNotes holds the deletions of notes about sets that are held.
-func (t *target) withoutNotes(j *job, changes []plan.Change) []plan.Change {
-	r, s := j.a.Registry, &t.state
+func (s *state) withoutNotes(j *job, changes []plan.Change) []plan.Change {
+	r := j.a.Registry
 	if r == nil || s.brake.told == nil {
 		return changes
 	}
-	isNote := t.isNote(j)
+	isNote := j.isNote()
 	return slices.DeleteFunc(changes, func(c plan.Change) bool {
 		return isNote(c) && slices.ContainsFunc(r.Covered(c.Key.Name, s.have, j.content.Sets), func(k rr.Key) bool {
 			return s.refused.sets[k].Cause == backend.CauseHeld
@@ -238,12 +222,12 @@ func (t *target) withoutNotes(j *job, changes []plan.Change) []plan.Change {
 	})
 }
 
-// mayRemove reports whether the whole zone may go. If not, what holds it is among the refusals.
-func (t *target) mayRemove(j *job) bool {
+// mayRemove reports whether a whole zone may go that nothing lies over. If not, what holds it is among the refusals.
+func (s *state) mayRemove(j *job, now time.Time) bool {
 	if j.a.Protection == (plan.Protection{}) {
 		return true
 	}
 	j.all = true
-	t.plan(j)
-	return t.state.brake.told == nil
+	s.plan(j, rr.Sets{}, now)
+	return s.brake.told == nil
 }

@@ -34,10 +34,9 @@ func (o *Overtaken) Unwrap() error { return backend.ErrConflict }
 // Mint returns the label of the wanted content and makes one if there is none: for zones that no target takes, and so
 // nobody sends. It may write a ceiling.
 func (f *Feed) Mint(ctx context.Context) (Label, error) {
-	e := f.engine
-	e.mu.Lock()
-	id := f.wantID
-	e.mu.Unlock()
+	in, unlock := f.lock()
+	id := in.wantID
+	unlock()
 	if id == "" {
 		return Label{}, fmt.Errorf("labelling zone %s: nothing was published", f.zone)
 	}
@@ -53,20 +52,20 @@ func (f *Feed) Mint(ctx context.Context) (Label, error) {
 // it (named). A content that is not wanted any more gets a serial of its own. The serial comes after above, except
 // where three targets' serials are so far apart that no serial comes after all.
 func (f *Feed) name(ctx context.Context, id string, above uint32) (uint32, error) {
-	return f.take(ctx, func() (uint32, bool) {
+	return f.take(ctx, func(f *feed) (uint32, bool) {
 		if id != "" && id == f.label.ID && (above == 0 || rr.SerialLess(above, f.label.Serial)) {
 			return f.label.Serial, true
 		}
 		return 0, false
-	}, func(serial uint32) {
+	}, func(f *feed, serial uint32) {
 		if id != "" && id != f.label.ID && id == f.wantID {
 			f.label = Label{Serial: serial, Seq: f.seq, ID: id}
 		}
 	})
 }
 
-// named notes that a target has got content id under a serial that name returned. Engine.mu is held.
-func (f *Feed) named(id string, serial uint32) {
+// named notes that a target has got content id under a serial that name returned.
+func (f *feed) named(id string, serial uint32) {
 	if id != "" && id == f.label.ID && rr.SerialLess(f.label.Serial, serial) {
 		f.relabel(serial)
 	}
@@ -74,87 +73,102 @@ func (f *Feed) named(id string, serial uint32) {
 
 // fresh returns a serial that stands for nothing yet: for a state between two contents.
 func (f *Feed) fresh(ctx context.Context) (uint32, error) {
-	return f.take(ctx, func() (uint32, bool) { return 0, false }, func(uint32) {})
+	return f.take(ctx, func(*feed) (uint32, bool) { return 0, false }, func(*feed, uint32) {})
 }
 
 // take returns what known says, else the next serial under the ceiling, after telling use of it. It blocks only while a
 // ceiling is being stored.
-func (f *Feed) take(ctx context.Context, known func() (uint32, bool), use func(uint32)) (uint32, error) {
-	e := f.engine
-	e.mu.Lock()
-	defer e.mu.Unlock()
+func (f *Feed) take(ctx context.Context, known func(*feed) (uint32, bool), use func(*feed, uint32)) (uint32, error) {
 	for {
-		serial, labelled := known()
-		if !labelled {
-			serial = rr.NextSerial(rr.LaterSerial(f.last, f.given.last), e.cfg.Clock.Now())
+		in, unlock := f.lock()
+		serial, stored, err := in.take(known, use)
+		unlock()
+		if stored == nil {
+			return serial, err
 		}
-		covered := f.ceiling != 0 && !rr.SerialLess(f.ceiling, serial)
-		switch {
-		case covered && labelled:
-			return serial, nil
-		case e.stopped:
-			return 0, errStopped
-		case covered:
-			f.last, f.given.last = serial, serial
-			use(serial)
-			if f.raising == nil && f.ceiling-serial < f.step/2 {
-				f.startRaise(serial)
-			}
-			return serial, nil
-		}
-		if err := f.awaitRaise(ctx, serial); err != nil {
+		if err := stored(ctx); err != nil {
 			return 0, err
 		}
 	}
 }
 
-// awaitRaise stores a ceiling above serial, or waits for the one on its way. Engine.mu is held, but not meanwhile.
-func (f *Feed) awaitRaise(ctx context.Context, serial uint32) error {
-	e := f.engine
-	var result chan error
-	if f.raising == nil {
-		result = f.startRaise(serial)
+// take returns a serial, or what waits for the ceiling that has to be stored before there is one.
+func (f *feed) take(known func(*feed) (uint32, bool), use func(*feed, uint32)) (uint32, func(context.Context) error,
+	error) {
+	serial, labelled := known(f)
+	if !labelled {
+		serial = rr.NextSerial(rr.LaterSerial(f.last, f.given.last), f.scheduler.now())
 	}
-	done := f.raising
-	e.mu.Unlock()
-	defer e.mu.Lock()
-	select {
-	case <-done:
-	case <-ctx.Done():
-		return fmt.Errorf("raising the serial ceiling of zone %s: %w", f.zone, ctx.Err())
+	covered := f.ceiling != 0 && !rr.SerialLess(f.ceiling, serial)
+	switch {
+	case covered && labelled:
+		return serial, nil, nil
+	case f.scheduler.stopped:
+		return 0, nil, errStopped
+	case covered:
+		f.last, f.given.last = serial, serial
+		use(f, serial)
+		if f.raising == nil && f.ceiling-serial < f.step/2 {
+			f.startRaise(serial)
+		}
+		return serial, nil, nil
 	}
-	if result != nil {
-		return <-result
-	}
-	return nil
+	return 0, f.raise(serial), nil
 }
 
-// startRaise stores a ceiling above serial in the background. One that was not stored does not make the step longer.
-// Engine.mu is held.
-func (f *Feed) startRaise(serial uint32) chan error {
-	e := f.engine
-	now := e.cfg.Clock.Now()
-	step := stepAfter(f.step, now.Sub(f.raised))
-	ceiling, done, result := max(serial+step, 1), make(chan struct{}), make(chan error, 1)
-	f.raising = done
-	e.background.Go(func() {
-		err := e.cfg.Ceilings.Raise(e.ctx, f.id, ceiling)
-		e.cfg.Metrics.Raised(backend.Class(err))
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		f.raising = nil
-		if err == nil {
-			f.ceiling, f.step, f.raised = ceiling, step, now
-		} else {
-			if other, ok := errors.AsType[*Overtaken](err); ok {
-				f.observe(other.Ceiling)
-			}
-			err = fmt.Errorf("raising the serial ceiling of zone %s to %d: %w", f.zone, ceiling, err)
+// A raise is a ceiling that is being stored.
+type raise struct {
+	done chan struct{} // closed when it is, or is not to be
+	err  error         // then: why it was not
+}
+
+// raise has a ceiling above serial stored, if none is on its way, and returns what waits for it.
+func (f *feed) raise(serial uint32) func(context.Context) error {
+	starts, zone := f.raising == nil, f.of.zone
+	if starts {
+		f.startRaise(serial)
+	}
+	r := f.raising
+	return func(ctx context.Context) error {
+		select {
+		case <-r.done:
+		case <-ctx.Done():
+			return fmt.Errorf("raising the serial ceiling of zone %s: %w", zone, ctx.Err())
 		}
-		result <- err
-		close(done)
+		if starts {
+			return r.err
+		}
+		return nil
+	}
+}
+
+// startRaise stores a ceiling above serial in the background.
+func (f *feed) startRaise(serial uint32) {
+	e, of, now := f.scheduler.engine, f.of, f.scheduler.now()
+	step := stepAfter(f.step, now.Sub(f.raised))
+	ceiling, r := max(serial+step, 1), &raise{done: make(chan struct{})}
+	f.raising = r
+	e.background.Go(func() {
+		err := e.cfg.Ceilings.Raise(e.ctx, of.id, ceiling)
+		e.cfg.Metrics.Raised(backend.Class(err))
+		in, unlock := of.lock()
+		defer unlock()
+		r.err = in.endRaise(ceiling, step, now, err)
+		close(r.done)
 	})
-	return result
+}
+
+// endRaise notes that a ceiling was stored, or was not: that does not make the step longer.
+func (f *feed) endRaise(ceiling, step uint32, began time.Time, err error) error {
+	f.raising = nil
+	if err == nil {
+		f.ceiling, f.step, f.raised = ceiling, step, began
+		return nil
+	}
+	if other, ok := errors.AsType[*Overtaken](err); ok {
+		f.observe(other.Ceiling)
+	}
+	return fmt.Errorf("raising the serial ceiling of zone %s to %d: %w", f.of.zone, ceiling, err)
 }
 
 // farthest is the largest step that a serial can take at once (RFC 1982 §3.1).

@@ -7,19 +7,15 @@ import (
 )
 
 // reclaim takes in the ledgers of new exact attachments. Once no other is attached, what is known from those that were
-// before them is claimed as well: the server is read, and tells. Engine.mu is held.
-func (t *target) reclaim(apex rr.Key) {
-	s, exact := &t.state, true
-	for _, a := range t.attachments {
-		exact = exact && a.Exact
-	}
-	if exact == s.exact && len(t.claimed) == 0 {
+// before them is claimed as well: the server is read, and tells.
+func (s *state) reclaim(exact bool, ledgersOfExact []rr.Sets, apex rr.Key) {
+	if exact == s.exact && len(ledgersOfExact) == 0 {
 		return
 	}
 	if exact {
 		s.claims, s.written = ledgers(s.claims, s.written, apex), rr.Sets{}
 	}
-	for _, w := range t.claimed {
+	for _, w := range ledgersOfExact {
 		s.claims = ledgers(s.claims, w, apex)
 	}
 	if s.exact = exact; s.claims.Len() > 0 {
@@ -29,12 +25,11 @@ func (t *target) reclaim(apex rr.Key) {
 
 // claim enters into the ledger what exact attachments have written and the server still holds: a set that has a value
 // besides is somebody else's by now. While a message of who was the leader before may arrive, it is asked again.
-func (t *target) claim() {
-	s := &t.state
+func (s *state) claim(apex rr.Key) {
 	if !s.known || s.claims.Len() == 0 {
 		return
 	}
-	ledger, apex := s.written.Txn(), apexNS(t.key.Zone)
+	ledger := s.written.Txn()
 	for set := range s.claims.All() {
 		have, there := s.have.Get(set.Key())
 		switch known, is := ledger.Get(set.Key()); {

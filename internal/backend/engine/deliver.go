@@ -11,7 +11,7 @@ import (
 
 // A delivery sends the changes of one run.
 type delivery struct {
-	*target
+	*worker
 	j        *job
 	queue    [][]plan.Change // batches to send
 	accepted bool            // the server took something
@@ -25,19 +25,19 @@ const loneRefusals = 8
 
 // deliver sends changes until all are applied or refused, ending with the label of the content. It returns the changes
 // that are still to be made.
-func (t *target) deliver(ctx context.Context, j *job, changes []plan.Change) ([]plan.Change, error) {
-	if err := t.record(ctx, j); err != nil {
+func (w *worker) deliver(ctx context.Context, j *job, changes []plan.Change) ([]plan.Change, error) {
+	if err := w.record(ctx, j); err != nil {
 		return changes, err
 	}
-	d := delivery{target: t, j: j, queue: j.limits.Split(changes)}
-	if t.state.create && j.limits.CreateBytes > 0 {
+	d := delivery{worker: w, j: j, queue: j.limits.Split(changes)}
+	if w.state.create && j.limits.CreateBytes > 0 {
 		d.queue = j.limits.Creating(changes)
 	}
 	if len(changes) == 0 {
-		t.adopt(j)
+		w.adopt(j)
 	}
 	for len(d.queue) > 0 || d.unfinished() {
-		if t.stopped(ctx) {
+		if w.stopped(ctx) {
 			return d.rest(), errStopped
 		}
 		if err := d.next(ctx); err != nil {
@@ -83,7 +83,7 @@ func (d *delivery) alone(ctx context.Context, batch []plan.Change, err error) er
 	if detail, ok := errors.AsType[*backend.Error](err); ok {
 		why.Cause, why.Temporary = detail.Cause, detail.Temporary
 	}
-	d.refuse(d.j, batch, why)
+	d.state.refuse(d.j, batch, why)
 	d.refused = append(d.refused, batch)
 	if d.j.limits.Atomic == backend.AtomicValue {
 		d.suspect(batch)
@@ -133,32 +133,32 @@ func (d *delivery) rest() []plan.Change {
 }
 
 // adopt accepts the serial of a target that holds exactly what is wanted.
-func (t *target) adopt(j *job) {
-	s := &t.state
+func (w *worker) adopt(j *job) {
+	s := &w.state
 	if j.leaving || !j.writesSOA() || !j.sameSOA(s.soa) || len(s.refused.sets) > 0 {
 		return
 	}
-	t.engine.mu.Lock()
-	defer t.engine.mu.Unlock()
-	j.feed.adopt(j.id, s.soa.Serial)
+	f, unlock := j.feed.lock()
+	defer unlock()
+	f.adopt(j.id, s.soa.Serial)
 }
 
 // unfinished reports whether a last message is to be sent that changes no set.
 func (d *delivery) unfinished() bool {
-	if !d.apart(d.j) {
+	if !d.state.apart(d.j) {
 		return d.needsLabel(d.j)
 	}
 	return !d.j.leaving && (d.open || d.state.create || !d.j.sameSOA(d.state.soa))
 }
 
 // apart reports whether what the target holds is nothing that the label of the content may stand for.
-func (t *target) apart(j *job) bool {
-	return j.limits.Followed && j.writesSOA() && len(t.state.refused.sets) > 0
+func (s *state) apart(j *job) bool {
+	return j.limits.Followed && j.writesSOA() && len(s.refused.sets) > 0
 }
 
 // needsLabel reports whether the target, all changes made, lacks the SOA: its fields, or the serial of the content.
-func (t *target) needsLabel(j *job) bool {
-	s := &t.state
+func (w *worker) needsLabel(j *job) bool {
+	s := &w.state
 	switch {
 	case j.leaving:
 		return false
@@ -167,9 +167,8 @@ func (t *target) needsLabel(j *job) bool {
 	case s.create || !j.sameSOA(s.soa):
 		return true
 	}
-	t.engine.mu.Lock()
-	defer t.engine.mu.Unlock()
-	f := j.feed
+	f, unlock := j.feed.lock()
+	defer unlock()
 	if j.id != f.label.ID {
 		return j.id == f.wantID
 	}

@@ -26,21 +26,21 @@ func (s *state) expected() bool {
 }
 
 // reportDrift reports what somebody else has changed. Where foreign sets stay they are no news.
-func (t *target) reportDrift(j *job, before rr.Sets) {
+func (w *worker) reportDrift(j *job, before rr.Sets) {
 	if j.a.Keep || j.leaving || j.a.Observe {
 		return
 	}
-	over := t.beside()
-	changes := slices.DeleteFunc(plan.Diff(t.state.have, before, plan.Scope{Apex: j.feed.zone}).Changes,
+	over := w.beside()
+	changes := slices.DeleteFunc(plan.Diff(w.state.have, before, plan.Scope{Apex: j.feed.zone}).Changes,
 		func(c plan.Change) bool {
 			_, is := over.Get(c.Key)
-			_, ours := t.state.maybe[c.Key]
+			_, ours := w.state.maybe[c.Key]
 			return is || ours
 		})
 	if len(changes) == 0 {
 		return
 	}
-	e, found := t.engine, Drift{Target: t.key, Name: j.a.Name, Feed: j.feed.id}
+	e, found := w.engine, Drift{Target: w.TargetKey, Name: j.a.Name, Feed: j.feed.id}
 	var names []string
 	for n, c := range changes {
 		found.Sets = append(found.Sets, c.Key)
@@ -49,8 +49,8 @@ func (t *target) reportDrift(j *job, before rr.Sets) {
 		}
 	}
 	e.cfg.Log.Warn("A server held something else than what was written there; it is put right.",
-		slog.String("zone", t.key.Zone.String()),
-		slog.String("server", t.key.Server), slog.Int("sets", len(changes)),
+		slog.String("zone", w.Zone.String()),
+		slog.String("server", w.Server), slog.Int("sets", len(changes)),
 		slog.String("such as", strings.Join(names, ", ")))
 	if e.cfg.OnDrift != nil {
 		e.cfg.OnDrift(found)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/zonefold/zonefold/internal/backend"
-	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/guarded"
 	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/registry"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -98,19 +98,7 @@ type Engine struct {
 	ctx        context.Context // of everything that is under way
 	cancel     context.CancelFunc
 	background sync.WaitGroup
-
-	mu      sync.Mutex
-	targets map[spot]*target
-	servers map[string]*server
-	open    []*server // those with something to do and room to do it
-	active  int
-	delays  delays
-	timer   backend.Timer
-	stopped bool
-	held    []string // kinds of attachments; see HoldZones
-
-	given    map[dnsname.Name]*given
-	givenMax int // how many there may be before those that have nothing to say are dropped
+	scheduler  guarded.Value[scheduler]
 }
 
 // New makes an Engine.
@@ -133,7 +121,10 @@ func New(cfg Config) *Engine {
 			return backend.Jitter(waits[class].After(failures), cfg.Rand())
 		}
 	}
-	e := &Engine{cfg: cfg, targets: map[spot]*target{}, servers: map[string]*server{}, given: map[dnsname.Name]*given{}}
+	e := &Engine{cfg: cfg}
+	s, unlock := e.scheduler.Lock()
+	defer unlock()
+	s.engine, s.targets, s.servers = e, map[spot]*target{}, map[string]*server{}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	return e
 }
@@ -163,26 +154,26 @@ func orDefault[T ~int | ~int64](v, standard T) T {
 // Of attachments of several feeds at one target the oldest feed has it and the others hear ErrHeld; of several of one
 // feed the oldest attachment whose credentials work does the work and all hear of it.
 func (e *Engine) Attach(key backend.TargetKey, a Attachment) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	s, unlock := e.scheduler.Lock()
+	defer unlock()
 	at := spot{key, a.Feed.overlay}
-	t := e.targets[at]
+	t := s.targets[at]
 	if t == nil {
-		t = newTarget(e, at)
-		e.targets[at] = t
+		t = s.newTarget(at)
+		s.targets[at] = t
 	}
 	t.attach(a)
-	e.wake(t, wakeForce)
+	s.wake(t, wakeForce)
 }
 
 // Detach ends an attachment and leaves in the target what is there. It reports nothing.
 func (e *Engine) Detach(key backend.TargetKey, name string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	s, unlock := e.scheduler.Lock()
+	defer unlock()
 	for _, at := range spots(key) {
-		if t := e.targets[at]; t != nil && t.attachments[name] != nil {
+		if t := s.targets[at]; t != nil && t.attachments[name] != nil {
 			t.detach(name)
-			e.wake(t, wakeForce)
+			s.wake(t, wakeForce)
 		}
 	}
 }
@@ -193,25 +184,25 @@ func (e *Engine) Detach(key backend.TargetKey, name string) {
 // Report.Withdrawn confirms it. An attachment that does not exist is confirmed at once by false: there is nothing to
 // wait for.
 func (e *Engine) Withdraw(key backend.TargetKey, name string) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	t := e.targets[spot{key, false}]
+	s, unlock := e.scheduler.Lock()
+	defer unlock()
+	t := s.targets[spot{key, false}]
 	if t == nil || t.attachments[name] == nil {
 		return false
 	}
 	t.attachments[name].leaving = true
 	t.markAllDirty()
-	e.wake(t, wakeForce)
+	s.wake(t, wakeForce)
 	return true
 }
 
 // Poke makes a target that waits after a failure try again now.
 func (e *Engine) Poke(key backend.TargetKey) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	s, unlock := e.scheduler.Lock()
+	defer unlock()
 	for _, at := range spots(key) {
-		if t := e.targets[at]; t != nil {
-			e.wake(t, wakeForce)
+		if t := s.targets[at]; t != nil {
+			s.wake(t, wakeForce)
 		}
 	}
 }
@@ -219,24 +210,20 @@ func (e *Engine) Poke(key backend.TargetKey) {
 // Audit has a target read from scratch and compared now, as its audits do from time to time; refused sets are tried
 // again.
 func (e *Engine) Audit(key backend.TargetKey) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if t := e.targets[spot{key, false}]; t != nil {
+	s, unlock := e.scheduler.Lock()
+	defer unlock()
+	if t := s.targets[spot{key, false}]; t != nil {
 		t.audit = e.cfg.Clock.Now()
-		e.wake(t, wakeForce)
+		s.wake(t, wakeForce)
 	}
 }
 
 // Stop ends the engine: the messages under way are finished, nothing more is sent, reported or stored afterwards. When
 // ctx ends first, they are broken off. It returns when no worker is left.
 func (e *Engine) Stop(ctx context.Context) {
-	e.mu.Lock()
-	e.stopped = true
-	e.open = nil
-	if e.timer != nil {
-		e.timer.Stop()
-	}
-	e.mu.Unlock()
+	s, unlock := e.scheduler.Lock()
+	s.stop()
+	unlock()
 	idle := make(chan struct{})
 	go func() {
 		e.background.Wait()
@@ -276,17 +263,17 @@ func (noMetrics) Held(string, int) {}
 // called. Sets of overlays are not sent again when an operator starts: they have to be known before zones are compared
 // with what is there.
 func (e *Engine) HoldZones(kinds ...string) (release func()) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.held = kinds
+	s, unlock := e.scheduler.Lock()
+	defer unlock()
+	s.held = kinds
 	return sync.OnceFunc(func() {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		e.held = nil
-		for at, t := range e.targets {
+		s, unlock := e.scheduler.Lock()
+		defer unlock()
+		s.held = nil
+		for at, t := range s.targets {
 			if !at.overlay && t.paused {
 				t.paused, t.queued = false, false
-				e.enqueue(t)
+				s.enqueue(t)
 			}
 		}
 	})
@@ -294,16 +281,16 @@ func (e *Engine) HoldZones(kinds ...string) (release func()) {
 
 // HoldsZones reports whether zones are held.
 func (e *Engine) HoldsZones() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return len(e.held) > 0
+	s, unlock := e.scheduler.Lock()
+	defer unlock()
+	return len(s.held) > 0
 }
 
-// isHeld reports whether a worker has to wait until zones are delivered. Engine.mu is held.
+// isHeld reports whether a worker has to wait until zones are delivered.
 func (t *target) isHeld() bool {
-	if t.overlay || len(t.engine.held) == 0 {
+	if t.overlay || len(t.scheduler.held) == 0 {
 		return false
 	}
 	a := t.holder()
-	return a != nil && slices.Contains(t.engine.held, a.Kind)
+	return a != nil && slices.Contains(t.scheduler.held, a.Kind)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/guarded"
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
@@ -66,8 +67,14 @@ type Feed struct {
 	zone    dnsname.Name
 	since   time.Time
 	overlay bool
+	inner   guarded.Part[scheduler, feed]
+}
 
-	// Guarded by engine.mu.
+// feed is what a Feed wants, and has labelled.
+type feed struct {
+	of        *Feed
+	scheduler *scheduler
+
 	want    Content
 	wantID  string
 	seq     uint64    // 0: nothing published yet
@@ -83,7 +90,7 @@ type Feed struct {
 	unserved uint32
 	step     uint32
 	raised   time.Time
-	raising  chan struct{} // not nil while the ceiling is being raised; closed afterwards
+	raising  *raise // of the ceiling; nil: none is under way
 	attached map[*target]int
 }
 
@@ -92,9 +99,16 @@ type Feed struct {
 func (e *Engine) NewFeed(c FeedConfig) *Feed {
 	f := &Feed{
 		engine: e, id: c.ID, zone: c.Zone, since: c.Created, overlay: c.Overlay,
-		last: rr.LaterSerial(c.Serial, c.Ceiling), ceiling: c.Ceiling,
-		attached: map[*target]int{},
 	}
+	s, unlock := e.scheduler.Lock()
+	defer unlock()
+	f.inner = guarded.PartOf[scheduler](s.newFeed(f, c))
+	return f
+}
+
+func (s *scheduler) newFeed(of *Feed, c FeedConfig) *feed {
+	f := &feed{of: of, scheduler: s, last: rr.LaterSerial(c.Serial, c.Ceiling), ceiling: c.Ceiling,
+		attached: map[*target]int{}}
 	if c.Content != "" && c.Serial != 0 {
 		f.stored = Label{Serial: c.Serial, ID: c.Content}
 	}
@@ -102,12 +116,16 @@ func (e *Engine) NewFeed(c FeedConfig) *Feed {
 	if c.Ceiling != 0 && c.Ceiling != c.Serial {
 		f.unserved = max(c.Ceiling+1, 1)
 	}
-	if !f.overlay {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		e.enterFeed(f, c.Serial, c.Ceiling)
+	if !c.Overlay {
+		f.given = s.serials.enter(c.Zone, s.now(), c.Serial, c.Ceiling)
 	}
 	return f
+}
+
+// lock returns what the feed wants and has labelled, and what lets go of it.
+func (f *Feed) lock() (*feed, func()) {
+	s, unlock := f.engine.scheduler.Lock()
+	return f.inner.In(s), unlock
 }
 
 // Publish makes c the wanted content and wakes the targets. It never blocks. Changed are the keys of the sets that
@@ -120,16 +138,19 @@ func (e *Engine) NewFeed(c FeedConfig) *Feed {
 //
 // It returns the sequence number that reports will confirm: a new one, or the last one when the content is the same.
 func (f *Feed) Publish(c Content, changed []rr.Key) uint64 {
-	e := f.engine
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	in, unlock := f.lock()
+	defer unlock()
+	return in.publish(c, changed)
+}
+
+func (f *feed) publish(c Content, changed []rr.Key) uint64 {
 	id := c.ID()
-	if f.seq > 0 && id == f.wantID && (!f.overlay || changed != nil && len(changed) == 0) {
+	if f.seq > 0 && id == f.wantID && (!f.of.overlay || changed != nil && len(changed) == 0) {
 		return f.seq
 	}
 	f.seq++
-	f.want, f.wantID, f.at = c, id, e.cfg.Clock.Now()
-	if f.overlay {
+	f.want, f.wantID, f.at = c, id, f.scheduler.now()
+	if f.of.overlay {
 		f.assert(changed)
 		return f.seq
 	}
@@ -141,14 +162,14 @@ func (f *Feed) Publish(c Content, changed []rr.Key) uint64 {
 	}
 	for _, t := range f.holding() {
 		t.markDirty(changed, c.Sets.Len())
-		e.wake(t, wakeWant)
+		f.scheduler.wake(t, wakeWant)
 	}
 	return f.seq
 }
 
 // holding returns the targets that get the feed's content, in an order of their own: what has happened once happens
-// again under a test. Engine.mu is held.
-func (f *Feed) holding() []*target {
+// again under a test.
+func (f *feed) holding() []*target {
 	targets := make([]*target, 0, len(f.attached))
 	for t := range f.attached {
 		if t.holdingFeed() == f {
@@ -156,24 +177,24 @@ func (f *Feed) holding() []*target {
 		}
 	}
 	slices.SortFunc(targets, func(a, b *target) int {
-		return cmp.Or(cmp.Compare(a.key.Server, b.key.Server), cmp.Compare(a.key.View, b.key.View))
+		return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.View, b.View))
 	})
 	return targets
 }
 
 // Label returns the newest label and whether there is one. It may stand for an older content than the wanted one.
 func (f *Feed) Label() (Label, bool) {
-	f.engine.mu.Lock()
-	defer f.engine.mu.Unlock()
-	return f.label, f.label.ID != ""
+	in, unlock := f.lock()
+	defer unlock()
+	return in.label, in.label.ID != ""
 }
 
-// observe notes a serial that a target was found with. Engine.mu is held.
-func (f *Feed) observe(serial uint32) { f.last = rr.LaterSerial(f.last, serial) }
+// observe notes a serial that a target was found with.
+func (f *feed) observe(serial uint32) { f.last = rr.LaterSerial(f.last, serial) }
 
 // adopt accepts that a target was found with exactly the wanted content under a serial: that serial is its label then,
-// unless it has a later one. It returns whether the target is as it should be. Engine.mu is held.
-func (f *Feed) adopt(id string, serial uint32) bool {
+// unless it has a later one. It returns whether the target is as it should be.
+func (f *feed) adopt(id string, serial uint32) bool {
 	if id != f.wantID || serial == 0 || f.below(serial) {
 		return false
 	}
@@ -189,53 +210,60 @@ func (f *Feed) adopt(id string, serial uint32) bool {
 	return f.label.ID == id && f.label.Serial == serial
 }
 
-// below reports whether a serial comes before the floor. Engine.mu is held.
-func (f *Feed) below(serial uint32) bool { return f.floor != 0 && rr.SerialLess(serial, f.floor) }
+// below reports whether a serial comes before the floor.
+func (f *feed) below(serial uint32) bool { return f.floor != 0 && rr.SerialLess(serial, f.floor) }
 
-// relabel moves the label of the same content up and wakes the targets that have it under the old one. Engine.mu is
-// held.
-func (f *Feed) relabel(serial uint32) {
+// relabel moves the label of the same content up and wakes the targets that have it under the old one.
+func (f *feed) relabel(serial uint32) {
 	f.label.Serial = serial
 	for _, t := range f.holding() {
-		f.engine.wake(t, wakeWant)
+		f.scheduler.wake(t, wakeWant)
 	}
 }
 
 // given is the highest serial that the feeds of one zone name have given to a content, in this run or an earlier one.
 // One feed may come into another's place while copies of the other's contents are still served: it begins above them.
-// Engine.mu guards it.
 type given struct {
 	last  uint32
 	feeds int // that may give more
 }
 
-// enterFeed enters a feed among those of its zone name. Engine.mu is held.
-func (e *Engine) enterFeed(f *Feed, stored ...uint32) {
-	if len(e.given) >= e.givenMax {
-		// A new feed begins with today's serial or above: what no feed adds to and is below that has nothing to say.
-		today := rr.NextSerial(0, e.cfg.Clock.Now())
-		maps.DeleteFunc(e.given, func(_ dnsname.Name, g *given) bool { return g.feeds == 0 && rr.SerialLess(g.last, today) })
-		e.givenMax = max(64, 2*len(e.given))
+// serials are those that feeds have given, by zone name.
+type serials struct {
+	given map[dnsname.Name]*given
+	most  int // how many there may be before those that have nothing to say are dropped
+}
+
+// enter returns what the feeds of a zone name have given, for one more of them.
+func (s *serials) enter(zone dnsname.Name, now time.Time, stored ...uint32) *given {
+	if s.given == nil {
+		s.given = map[dnsname.Name]*given{}
 	}
-	g := e.given[f.zone]
+	if len(s.given) >= s.most {
+		// A new feed begins with today's serial or above: what no feed adds to and is below that has nothing to say.
+		today := rr.NextSerial(0, now)
+		maps.DeleteFunc(s.given, func(_ dnsname.Name, g *given) bool { return g.feeds == 0 && rr.SerialLess(g.last, today) })
+		s.most = max(64, 2*len(s.given))
+	}
+	g := s.given[zone]
 	if g == nil {
 		g = &given{}
-		e.given[f.zone] = g
+		s.given[zone] = g
 	}
 	g.feeds++
-	f.given = g
 	for _, serial := range stored {
 		g.last = rr.LaterSerial(g.last, serial)
 	}
+	return g
 }
 
 // End says that nothing is published to the feed any more, and that it is attached nowhere. A feed that has ended may
 // begin again as a new one.
 func (f *Feed) End() {
-	f.engine.mu.Lock()
-	defer f.engine.mu.Unlock()
-	if !f.overlay && !f.ended {
-		f.ended = true
-		f.given.feeds--
+	in, unlock := f.lock()
+	defer unlock()
+	if !f.overlay && !in.ended {
+		in.ended = true
+		in.given.feeds--
 	}
 }

@@ -80,10 +80,12 @@ func TestSerialsOfZonesThatAreGoneAreForgotten(t *testing.T) {
 			}
 			<-time.After(time.Hour)
 		}
-		if n := len(e.given); n > 100 {
+		s, unlock := e.scheduler.Lock()
+		defer unlock()
+		if n := len(s.serials.given); n > 100 {
 			t.Errorf("%d names are kept", n)
 		}
-		if e.given[named(t, "z0.example.")] == nil {
+		if s.serials.given[named(t, "z0.example.")] == nil {
 			t.Error("the zone that is still there is forgotten")
 		}
 	})

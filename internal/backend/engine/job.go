@@ -6,6 +6,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/guarded"
 	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/registry"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -13,7 +14,8 @@ import (
 
 // A job is what one run works on, taken in one moment.
 type job struct {
-	a       *attachment
+	a       *Attachment
+	through guarded.Part[scheduler, attachment] // the same in use
 	feed    *Feed
 	limits  backend.Limits
 	content Content // the zero Content when everything is withdrawn
@@ -31,54 +33,58 @@ type job struct {
 	read    bool                      // the whole target was read
 	asked   bool                      // the server was asked something
 	changed int                       // sets that the server took
+	refused int                       // sets that it does not take
 	others  map[rr.Key]registry.Claim // sets that are others' by their registries
 
 	approvals []string // plans of deletions, by whatever attachment
 }
 
 // takeJob takes what there is to do. It returns false when nobody is attached.
-func (t *target) takeJob() (job, bool) {
-	e := t.engine
-	e.mu.Lock()
-	defer e.mu.Unlock()
+func (w *worker) takeJob() (job, bool) {
+	s := &w.state
+	t, unlock := w.lock()
+	defer unlock()
 	a := t.holder()
 	if a == nil {
 		return job{}, false
 	}
-	j := job{a: a, feed: a.Feed, limits: a.Backend.Limits(), leaving: a.leaving, all: t.all}
+	j := job{a: &a.Attachment, through: guarded.PartOf[scheduler](a), feed: a.Feed, limits: a.Backend.Limits(),
+		leaving: a.leaving, all: t.all}
 	for _, o := range t.attachments {
 		o.parting = o.leaving
 		j.approvals = append(j.approvals, o.Approved...)
 	}
 	slices.Sort(j.approvals)
 	j.approvals = slices.Compact(j.approvals)
-	j.ready = a.leaving || a.Feed.seq > 0
-	j.ownsSOA = a.Feed.want.SOA != (rr.SOA{})
+	j.ready = a.leaving || a.feed.seq > 0
+	j.ownsSOA = a.feed.want.SOA != (rr.SOA{})
 	if !a.leaving {
-		j.content, j.id, j.seq, j.at = a.Feed.want, a.Feed.wantID, a.Feed.seq, a.Feed.at
+		j.content, j.id, j.seq, j.at = a.feed.want, a.feed.wantID, a.feed.seq, a.feed.at
 	}
-	if t.state.holder != a.Feed {
-		t.state.heir = t.state.heir || t.state.holder != nil
-		t.state.holder, t.state.seq, j.all = a.Feed, 0, !t.overlay
-		t.state.pending, t.state.behind = nil, nil
+	if s.holder != a.Feed {
+		s.heir = s.heir || s.holder != nil
+		s.holder, s.seq, j.all = a.Feed, 0, !w.overlay
+		s.pending, s.behind = nil, nil
 		t.standing.seq = 0
 	}
-	now := e.cfg.Clock.Now()
+	now := t.scheduler.now()
 	j.due = t.audit
 	j.audit = !j.due.IsZero() && !now.Before(j.due)
-	t.distrust(&j, now)
-	apex := apexNS(a.Feed.zone)
-	for _, w := range t.incoming {
-		t.state.written = ledgers(t.state.written, w.sets, apex)
-		t.state.heir = t.state.heir || w.feed != a.Feed
+	if late := w.engine.cfg.Late; late != nil && !w.overlay && !a.Observe {
+		s.distrust(&j, late(), now)
 	}
-	t.reclaim(apex)
+	apex := apexNS(a.Feed.zone)
+	for _, of := range t.incoming {
+		s.written = ledgers(s.written, of.sets, apex)
+		s.heir = s.heir || of.feed != a.Feed
+	}
+	s.reclaim(t.exact(), t.claimed, apex)
 	t.incoming, t.claimed = nil, nil
 	if j.ready {
 		j.keys = t.dirtyKeys()
 	}
-	if t.overlay {
-		t.sending = append(t.state.refused.all(), j.keys...)
+	if w.overlay {
+		t.sending = append(s.refused.all(), j.keys...)
 	}
 	return j, true
 }
@@ -111,10 +117,9 @@ func ledgers(a, b rr.Sets, apex rr.Key) rr.Sets {
 func (j *job) isApexNS(k rr.Key) bool { return k.Type == rr.TypeNS && k.Name == j.feed.zone }
 
 // giveBack marks what a job could not finish.
-func (t *target) giveBack(j *job) {
-	e := t.engine
-	e.mu.Lock()
-	defer e.mu.Unlock()
+func (w *worker) giveBack(j *job) {
+	t, unlock := w.lock()
+	defer unlock()
 	if j.all {
 		t.markAllDirty()
 		return
@@ -161,13 +166,13 @@ func (j *job) scope(written rr.Sets) plan.Scope {
 }
 
 // nextAudit returns when to read the target again after a reading at now; zero: never.
-func (j *job) nextAudit(e *Engine, now time.Time) time.Time {
+func (j *job) nextAudit(cfg *Config, now time.Time) time.Time {
 	d := j.a.Audit
 	if d == 0 {
-		d = e.cfg.Audit
+		d = cfg.Audit
 	}
 	if d <= 0 {
 		return time.Time{}
 	}
-	return now.Add(backend.Jitter(d, e.cfg.Rand()))
+	return now.Add(backend.Jitter(d, cfg.Rand()))
 }

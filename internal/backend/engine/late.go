@@ -9,13 +9,9 @@ import (
 // distrust has a target read once more when no message of who was the leader before can arrive any more: one that came
 // after the first reading is not known, and who withdraws a set that is not there changes nothing that would have the
 // server refuse it. Until then nothing leaves the ledger here. From a server that shows nothing, what goes is removed
-// once more. An overlay says again what it does not want. Engine.mu is held.
-func (t *target) distrust(j *job, now time.Time) {
-	if t.engine.cfg.Late == nil || t.overlay || j.a.Observe {
-		return
-	}
-	s := &t.state
-	if late := t.engine.cfg.Late(); now.Before(late) {
+// once more. An overlay says again what it does not want.
+func (s *state) distrust(j *job, late, now time.Time) {
+	if now.Before(late) {
 		s.late = late
 	}
 	if j.again = !s.late.IsZero() && !now.Before(s.late); j.again && (j.leaving || j.limits.Read != backend.ReadNone) {
@@ -24,11 +20,10 @@ func (t *target) distrust(j *job, now time.Time) {
 }
 
 // trust ends what distrust has begun: what is not there by now has left the ledger.
-func (t *target) trust(j *job) {
+func (s *state) trust(j *job) {
 	if !j.again {
 		return
 	}
-	s := &t.state
 	s.late = time.Time{}
 	if !j.a.Keep {
 		return

@@ -14,8 +14,8 @@ import (
 // that are new, for there the values tell what is zonefold's; those from before stay in it until they were withdrawn.
 // What is there on behalf of another feed is new to the ledger of the one that comes in its place: the other's goes
 // with it.
-func (t *target) record(ctx context.Context, j *job) error {
-	s := &t.state
+func (w *worker) record(ctx context.Context, j *job) error {
+	s := &w.state
 	if !j.a.Keep {
 		return nil
 	}
@@ -55,13 +55,13 @@ func (t *target) record(ctx context.Context, j *job) error {
 		s.heir = false
 		return nil
 	}
-	call, cancel := t.callContext(ctx)
+	call, cancel := w.callContext(ctx)
 	defer cancel()
-	if err := t.engine.cfg.Ledger.Record(call, j.feed.id, sets); err != nil {
+	if err := w.engine.cfg.Ledger.Record(call, j.feed.id, sets); err != nil {
 		return fmt.Errorf("entering %d sets of zone %s into the ledger before they are published: %w", len(sets), j.feed.zone,
 			err)
 	}
-	s.written, s.heir = ledgers(s.written, plan.Apply(rr.Sets{}, putAll(sets)), apexNS(t.key.Zone)), false
+	s.written, s.heir = ledgers(s.written, plan.Apply(rr.Sets{}, putAll(sets)), apexNS(w.Zone)), false
 	return nil
 }
 
@@ -74,18 +74,13 @@ func withValues(a, b rr.Set) rr.Set {
 }
 
 // remember notes changes that were applied.
-func (t *target) remember(j *job, done []plan.Change) {
-	s := &t.state
+func (s *state) remember(j *job, done []plan.Change) {
 	if s.base == nil {
 		s.base = &backend.Known{SOA: s.soa, Sets: s.have}
 	}
 	s.have = plan.Apply(s.have, done)
-	if t.overlay {
-		s.sent = plan.Apply(s.sent, done)
-		t.deleted(done)
-	}
 	if j.a.Keep {
-		s.written = plan.Apply(s.written, t.ours(j, puts(done)))
+		s.written = plan.Apply(s.written, j.ours(puts(done)))
 	}
 	if r := j.a.Registry; s.left.Len() > 0 || r != nil {
 		left := s.left.Txn()
@@ -103,7 +98,7 @@ func (t *target) remember(j *job, done []plan.Change) {
 
 // ours returns the changes with what of them is zonefold's: at the apex the server's own name servers are not. Notes of
 // external-dns are, in no ledger: they follow their sets.
-func (t *target) ours(j *job, changes []plan.Change) []plan.Change {
+func (j *job) ours(changes []plan.Change) []plan.Change {
 	if r := j.a.Registry; r != nil {
 		changes = slices.DeleteFunc(changes, func(c plan.Change) bool { return r.IsNote(c.Want) })
 	}
@@ -133,8 +128,7 @@ const rebuildPart = 16
 // share rebuilds have and the ledger from the wanted sets, so that they share memory with them and only differences
 // take any. They hold the same afterwards: the wanted sets, but for those that are left, refused, or the server's apex
 // NS. It costs what these exceptions are, so where there are many, some changes have to gather first.
-func (t *target) share(j *job) {
-	s := &t.state
+func (s *state) share(j *job) {
 	exceptions := len(s.refused.sets) + s.left.Len()
 	if !s.late.IsZero() || s.shared && s.drift <= exceptions/rebuildPart || j.limits.MinTTL > 0 || j.limits.MaxTTL > 0 {
 		return

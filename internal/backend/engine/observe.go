@@ -14,8 +14,7 @@ type Difference struct {
 }
 
 // observe notes the difference instead of making it.
-func (t *target) observe(j *job, changes []plan.Change) {
-	s := &t.state
+func (s *state) observe(j *job, changes []plan.Change) {
 	s.seq, s.complete = j.seq, true
 	if s.difference != nil && !j.all && len(j.keys) == 0 {
 		return

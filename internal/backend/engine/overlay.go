@@ -22,38 +22,38 @@ type spot struct {
 // spots are the workers that a target may have.
 func spots(key backend.TargetKey) [2]spot { return [2]spot{{key, false}, {key, true}} }
 
-// other is the other worker of the same place, nil if there is none. Engine.mu is held.
-func (t *target) other() *target { return t.engine.targets[spot{t.key, !t.overlay}] }
+// other is the other target of the same place, nil if there is none.
+func (t *target) other() *target { return t.scheduler.targets[spot{t.TargetKey, !t.overlay}] }
 
-// wanted are the sets that a worker is to deliver. Engine.mu is held.
+// wanted are the sets that are to be delivered.
 func (t *target) wanted() rr.Sets {
 	if t == nil {
 		return rr.Sets{}
 	}
 	if a := t.holder(); a != nil && !a.leaving && !a.Observe {
-		return a.Feed.want.Sets
+		return a.feed.want.Sets
 	}
 	return rr.Sets{}
 }
 
 // beside are the sets that the other worker of the place is to deliver. They never change.
-func (t *target) beside() rr.Sets {
-	t.engine.mu.Lock()
-	defer t.engine.mu.Unlock()
+func (w *worker) beside() rr.Sets {
+	t, unlock := w.lock()
+	defer unlock()
 	return t.other().wanted()
 }
 
 // assertions are the changes that make sets of an overlay what they should be, whatever is there. What the overlay
 // gives up becomes what the zone wants of it, or goes.
-func (t *target) assertions(j *job) []plan.Change {
-	s, now := &t.state, t.engine.cfg.Clock.Now()
+func (w *worker) assertions(j *job) []plan.Change {
+	s, now := &w.state, w.now()
 	keys := append(j.keys, s.refused.drop(s.refused.due(now))...)
 	keys = append(keys, s.refused.drop(s.refused.ripened(now))...)
 	keys = append(keys, s.refused.drop(j.keys)...)
 	slices.SortFunc(keys, rr.Key.Compare)
 	j.keys = slices.Compact(keys)
-	scope, beneath := j.scope(rr.Sets{}), t.beside()
-	j.keys = slices.DeleteFunc(j.keys, func(k rr.Key) bool { return t.released(j, beneath, k) })
+	scope, beneath := j.scope(rr.Sets{}), w.beside()
+	j.keys = slices.DeleteFunc(j.keys, func(k rr.Key) bool { return w.released(j, beneath, k) })
 	changes := make([]plan.Change, 0, len(j.keys))
 	for _, k := range j.keys {
 		want, ok := j.content.Sets.Get(k)
@@ -63,24 +63,24 @@ func (t *target) assertions(j *job) []plan.Change {
 		}
 		change := plan.Change{Key: k, Want: scope.Clamp(want)}
 		if change.Deletes() {
-			change.Have = t.believed(k)
+			change.Have = w.believed(k)
 		}
 		changes = append(changes, change)
 	}
-	return t.fitting(j, plan.Order(changes))
+	return s.fitting(j, plan.Order(changes))
 }
 
 // released reports whether a set was sent once, or was to be, and has been let go since: it stays on the server as it
 // is. Only what somebody has asserted not to be wanted is deleted.
-func (t *target) released(j *job, beneath rr.Sets, k rr.Key) bool {
+func (w *worker) released(j *job, beneath rr.Sets, k rr.Key) bool {
 	if _, wanted := j.content.Sets.Get(k); wanted {
 		return false
 	}
 	if _, wanted := beneath.Get(k); wanted {
 		return false
 	}
-	t.engine.mu.Lock()
-	defer t.engine.mu.Unlock()
+	t, unlock := w.lock()
+	defer unlock()
 	return t.gone[k].feed != j.feed
 }
 
@@ -91,19 +91,19 @@ type parting struct {
 }
 
 // believed returns what a set that is to be deleted probably is.
-func (t *target) believed(k rr.Key) rr.Set {
-	if sent, ok := t.state.sent.Get(k); ok {
+func (w *worker) believed(k rr.Key) rr.Set {
+	if sent, ok := w.state.sent.Get(k); ok {
 		return sent
 	}
-	t.engine.mu.Lock()
-	defer t.engine.mu.Unlock()
+	t, unlock := w.lock()
+	defer unlock()
 	return t.gone[k].left
 }
 
 // deleted forgets what was to be deleted and is, unless it has been asserted again since.
-func (t *target) deleted(done []plan.Change) {
-	t.engine.mu.Lock()
-	defer t.engine.mu.Unlock()
+func (w *worker) deleted(done []plan.Change) {
+	t, unlock := w.lock()
+	defer unlock()
 	for _, c := range done {
 		if _, again := t.dirty[c.Key]; !again {
 			delete(t.gone, c.Key)
@@ -114,19 +114,19 @@ func (t *target) deleted(done []plan.Change) {
 // Sending reports whether an overlay's run is under way that may write a set of a target. What its feed has let go
 // before the run began is not written.
 func (e *Engine) Sending(key backend.TargetKey, set rr.Key) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	t := e.targets[spot{key, true}]
+	s, unlock := e.scheduler.Lock()
+	defer unlock()
+	t := s.targets[spot{key, true}]
 	return t != nil && t.running && slices.Contains(t.sending, set)
 }
 
 // forget ends a run of an overlay: others write to the zone between its runs, so that it relies on nothing that it saw.
-func (t *target) forget() {
-	t.state.known, t.state.have, t.state.soa = false, rr.Sets{}, rr.SOA{}
+func (s *state) forget() {
+	s.known, s.have, s.soa = false, rr.Sets{}, rr.SOA{}
 }
 
 // covered refuses what of the zone's changes is about sets of an overlay, and drops it.
-func (t *target) covered(j *job, over rr.Sets, changes []plan.Change) []plan.Change {
+func (s *state) covered(j *job, over rr.Sets, changes []plan.Change) []plan.Change {
 	if over.Len() == 0 {
 		return changes
 	}
@@ -137,9 +137,9 @@ func (t *target) covered(j *job, over rr.Sets, changes []plan.Change) []plan.Cha
 	for _, k := range keys {
 		want, wanted := j.content.Sets.Get(k)
 		if _, is := over.Get(k); is && wanted {
-			t.refuse(j, []plan.Change{{Key: k, Want: want}},
+			s.refuse(j, []plan.Change{{Key: k, Want: want}},
 				Refusal{Reason: "objects that overwrite what they find have this set on the server"})
-			t.state.overlaid[k] = struct{}{}
+			s.overlaid[k] = struct{}{}
 		}
 	}
 	return slices.DeleteFunc(changes, func(c plan.Change) bool {
@@ -149,20 +149,19 @@ func (t *target) covered(j *job, over rr.Sets, changes []plan.Change) []plan.Cha
 }
 
 // uncovered returns the keys that were refused because of an overlay that does not want them any more.
-func (t *target) uncovered(over rr.Sets) []rr.Key {
+func (s *state) uncovered(over rr.Sets) []rr.Key {
 	var keys []rr.Key
-	for k := range t.state.overlaid {
+	for k := range s.overlaid {
 		if _, is := over.Get(k); !is {
 			keys = append(keys, k)
-			delete(t.state.overlaid, k)
+			delete(s.overlaid, k)
 		}
 	}
 	return keys
 }
 
-// assert marks sets to be sent, and lets the zone beneath know. Nil keys are all that the feed wants. Engine.mu is
-// held.
-func (f *Feed) assert(keys []rr.Key) {
+// assert marks sets to be sent, and lets the zone beneath know. Nil keys are all that the feed wants.
+func (f *feed) assert(keys []rr.Key) {
 	if keys == nil {
 		keys = keysOf(f.want.Sets)
 	}
@@ -173,29 +172,29 @@ func (f *Feed) assert(keys []rr.Key) {
 				delete(t.gone, k)
 			} else {
 				left, _ := f.want.Left.Get(k)
-				t.gone[k] = parting{f, left}
+				t.gone[k] = parting{f.of, left}
 			}
 		}
-		f.engine.wake(t, wakeWant)
+		f.scheduler.wake(t, wakeWant)
 		if beneath := t.other(); beneath != nil && len(keys) > 0 {
 			beneath.markDirty(keys, f.want.Sets.Len())
-			f.engine.wake(beneath, wakeWant)
+			f.scheduler.wake(beneath, wakeWant)
 		}
 	}
 }
 
-// pause keeps a worker from running beside the other one of its place, and while zones are held. Engine.mu is held.
+// pause keeps a worker from running beside the other one of its place, and while zones are held.
 func (t *target) pause() bool {
 	o := t.other()
 	t.paused = o != nil && o.running || t.isHeld()
 	return t.paused
 }
 
-// resume has the other worker of a place run that waited for this one. Engine.mu is held.
+// resume has the other worker of a place run that waited for this one.
 func (t *target) resume() {
 	if o := t.other(); o != nil && o.paused {
 		o.paused, o.queued = false, false
-		t.engine.enqueue(o)
+		t.scheduler.enqueue(o)
 	}
 }
 

@@ -22,9 +22,8 @@ const (
 
 // await notes what is to be asked for. Of batches that come while one is asked for only the last is asked for next: it
 // stands for those before it, and so a zone that never rests costs no more questions.
-func (t *target) await(done func(context.Context) (bool, error)) {
-	s := &t.state
-	p := &pending{done: done, next: t.engine.cfg.Clock.Now().Add(firstPoll), every: firstPoll}
+func (s *state) await(done func(context.Context) (bool, error), now time.Time) {
+	p := &pending{done: done, next: now.Add(firstPoll), every: firstPoll}
 	if s.pending == nil {
 		s.pending = p
 	} else {
@@ -41,13 +40,13 @@ func (s *state) latest() *pending {
 }
 
 // poll asks whether all name servers have what was made, if that is not known and its time has come.
-func (t *target) poll(ctx context.Context, j *job) error {
-	s := &t.state
-	p, now := s.pending, t.engine.cfg.Clock.Now()
+func (w *worker) poll(ctx context.Context, j *job) error {
+	s := &w.state
+	p, now := s.pending, w.now()
 	if p == nil || now.Before(p.next) {
 		return nil
 	}
-	call, cancel := t.callContext(ctx)
+	call, cancel := w.callContext(ctx)
 	defer cancel()
 	j.asked = true
 	switch done, err := p.done(call); {
@@ -58,7 +57,7 @@ func (t *target) poll(ctx context.Context, j *job) error {
 		return err
 	case !done:
 		p.every = min(2*p.every, lastPoll)
-		p.next = t.engine.cfg.Clock.Now().Add(p.every)
+		p.next = w.now().Add(p.every)
 		return nil
 	}
 	s.pending, s.behind = s.behind, nil

@@ -11,8 +11,8 @@ import (
 )
 
 // contact reads the target when it is not known what it holds, or an audit is due.
-func (t *target) contact(ctx context.Context, j *job) error {
-	s := &t.state
+func (w *worker) contact(ctx context.Context, j *job) error {
+	s := &w.state
 	if s.known && !j.audit {
 		return nil
 	}
@@ -20,10 +20,10 @@ func (t *target) contact(ctx context.Context, j *job) error {
 		j.feed.distrust()
 	}
 	if j.limits.Read == backend.ReadNone {
-		s.written, s.claims = ledgers(s.written, s.claims, apexNS(t.key.Zone)), rr.Sets{}
+		s.written, s.claims = ledgers(s.written, s.claims, apexNS(w.Zone)), rr.Sets{}
 		j.read = true
 		if !s.known {
-			t.assume(j)
+			w.assume(j)
 		}
 		return nil
 	}
@@ -35,12 +35,12 @@ func (t *target) contact(ctx context.Context, j *job) error {
 	}
 	expected, before := s.expected(), s.have
 	s.known, s.raced = false, expected // if this fails, the next reading tells
-	found, err := t.read(ctx, j, ask)
+	found, err := w.read(ctx, j, ask)
 	switch {
 	case backend.Class(err) == backend.ErrNoZone && j.limits.Creates && !j.leaving && !j.a.Observe:
 		found, s.create = backend.Observed{}, true
 	case err != nil:
-		return fmt.Errorf("reading zone %s: %w", t.key.Zone, err)
+		return fmt.Errorf("reading zone %s: %w", w.Zone, err)
 	default:
 		s.create = false
 	}
@@ -53,7 +53,7 @@ func (t *target) contact(ctx context.Context, j *job) error {
 	j.all = j.all || !found.Unchanged
 	s.have, s.soa = found.Sets, found.SOA
 	if expected && !found.Unchanged && !s.create {
-		t.reportDrift(j, before)
+		w.reportDrift(j, before)
 	}
 	s.raced, s.maybe = false, nil
 	return nil
@@ -73,36 +73,36 @@ func (s *state) verified() *backend.Known {
 
 // assume stands in for reading where the server shows nothing: what the ledger holds may be there and is to be deleted
 // when it is not wanted; everything that is wanted is sent again.
-func (t *target) assume(j *job) {
-	s := &t.state
+func (w *worker) assume(j *job) {
+	s := &w.state
 	txn := union(s.written, s.have).Txn()
 	for w := range j.content.Sets.All() {
 		txn.Delete(w.Key())
 	}
 	s.have, s.known, j.all = txn.Sets(), true, true
 	s.unverified, s.base = nil, nil
-	t.engine.mu.Lock()
-	defer t.engine.mu.Unlock()
-	s.soa = rr.SOA{Serial: j.feed.last}
+	f, unlock := j.feed.lock()
+	defer unlock()
+	s.soa = rr.SOA{Serial: f.last}
 }
 
 // read is one Backend.Read.
-func (t *target) read(ctx context.Context, j *job, ask backend.Ask) (backend.Observed, error) {
-	call, cancel := t.callContext(ctx)
+func (w *worker) read(ctx context.Context, j *job, ask backend.Ask) (backend.Observed, error) {
+	call, cancel := w.callContext(ctx)
 	defer cancel()
 	j.asked = true
-	start := t.engine.cfg.Clock.Now()
-	found, err := j.a.Backend.Read(call, t.key.Zone, ask)
-	t.engine.cfg.Metrics.Read(j.a.Kind, found.Sets.Len(), t.engine.cfg.Clock.Now().Sub(start), backend.Class(err))
+	start := w.now()
+	found, err := j.a.Backend.Read(call, w.Zone, ask)
+	w.engine.cfg.Metrics.Read(j.a.Kind, found.Sets.Len(), w.now().Sub(start), backend.Class(err))
 	return found, err
 }
 
 // verify reads back what was applied, so that a confirmation is true: servers ignore some changes without a word. What
 // is not there counts as refused.
-func (t *target) verify(ctx context.Context, j *job) error {
-	s := &t.state
-	if s.base == nil || j.limits.Read == backend.ReadNone || t.overlay && j.limits.Confirms {
-		t.confirmed(j)
+func (w *worker) verify(ctx context.Context, j *job) error {
+	s := &w.state
+	if s.base == nil || j.limits.Read == backend.ReadNone || w.overlay && j.limits.Confirms {
+		s.confirmed(j)
 		return nil
 	}
 	keys := []rr.Key{}
@@ -111,34 +111,33 @@ func (t *target) verify(ctx context.Context, j *job) error {
 			keys = append(keys, c.Key)
 		}
 	} else if s.soa != (rr.SOA{}) {
-		t.confirmed(j)
+		s.confirmed(j)
 		return nil
 	}
 	ask := backend.Ask{Keys: keys}
 	if s.base.SOA != (rr.SOA{}) {
 		ask.Known = s.base
 	}
-	found, err := t.read(ctx, j, ask)
+	found, err := w.read(ctx, j, ask)
 	if err != nil {
 		s.known, s.raced = false, true
 		for _, c := range s.unverified {
 			s.unsure(c.Key)
 		}
-		return fmt.Errorf("reading back %d changed sets of zone %s: %w", len(keys), t.key.Zone, err)
+		return fmt.Errorf("reading back %d changed sets of zone %s: %w", len(keys), w.Zone, err)
 	}
-	if err := t.sameSerial(j, found.SOA); err != nil {
+	if err := s.sameSerial(j, found.SOA); err != nil {
 		return err
 	}
 	if !j.limits.Confirms {
-		t.compare(j, found)
+		s.compare(j, found)
 	}
-	t.confirmed(j)
+	s.confirmed(j)
 	return nil
 }
 
 // confirmed takes what was applied for true.
-func (t *target) confirmed(j *job) {
-	s := &t.state
+func (s *state) confirmed(j *job) {
 	if j.a.Keep && s.late.IsZero() {
 		written := s.written.Txn()
 		for _, c := range s.unverified {
@@ -152,8 +151,7 @@ func (t *target) confirmed(j *job) {
 }
 
 // sameSerial checks that the zone has the serial that it was given, and learns the one that the server chose.
-func (t *target) sameSerial(j *job, found rr.SOA) error {
-	s := &t.state
+func (s *state) sameSerial(j *job, found rr.SOA) error {
 	if !j.writesSOA() || s.soa == (rr.SOA{}) || found == (rr.SOA{}) || found.Serial == s.soa.Serial {
 		if found != (rr.SOA{}) {
 			s.soa = found
@@ -161,14 +159,12 @@ func (t *target) sameSerial(j *job, found rr.SOA) error {
 		return nil
 	}
 	s.known, s.raced = false, true
-	return &backend.Error{Class: backend.ErrConflict, Err: fmt.Errorf("zone %s was given serial %d and has %d", t.key.Zone,
-		s.soa.Serial,
-		found.Serial)}
+	return &backend.Error{Class: backend.ErrConflict, Err: fmt.Errorf("zone %s was given serial %d and has %d",
+		j.feed.zone, s.soa.Serial, found.Serial)}
 }
 
 // compare refuses the changes that the server accepted and did not make.
-func (t *target) compare(j *job, found backend.Observed) {
-	s := &t.state
+func (s *state) compare(j *job, found backend.Observed) {
 	ignored := map[rr.Key]bool{}
 	last := map[rr.Key]plan.Change{}
 	for _, c := range s.unverified {
@@ -193,7 +189,7 @@ func (t *target) compare(j *job, found backend.Observed) {
 	for unit := range plan.Units(refused) {
 		if _, known := s.refused.sets[unit[0].Key]; !known {
 			got, _ := found.Sets.Get(unit[0].Key)
-			t.refuse(j, unit, Refusal{Reason: ignoredReason(got)})
+			s.refuse(j, unit, Refusal{Reason: ignoredReason(got)})
 		}
 	}
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/plan"
@@ -15,7 +16,7 @@ import (
 // sets: they go when the set becomes zonefold's, or are kept about each of its sets (registry.Registry.Writes).
 type registrar struct {
 	*registry.Registry
-	t *target
+	s *state
 	j *job
 
 	others map[rr.Key]registry.Claim // sets that are others'
@@ -24,12 +25,12 @@ type registrar struct {
 }
 
 // registered drops changes of sets that are others', refuses those that are wanted, and adds what becomes of notes.
-func (t *target) registered(j *job, changes []plan.Change) []plan.Change {
+func (s *state) registered(j *job, changes []plan.Change) []plan.Change {
 	j.others = nil
-	if j.a.Registry == nil || t.overlay {
+	if j.a.Registry == nil {
 		return changes
 	}
-	r := &registrar{Registry: j.a.Registry, t: t, j: j, others: map[rr.Key]registry.Claim{},
+	r := &registrar{Registry: j.a.Registry, s: s, j: j, others: map[rr.Key]registry.Claim{},
 		about: map[rr.Key]struct{}{}, notes: map[rr.Key]struct{}{}}
 	r.gather(changes)
 	for k := range r.about {
@@ -40,7 +41,7 @@ func (t *target) registered(j *job, changes []plan.Change) []plan.Change {
 	changes = append(changes, r.follow()...)
 	slices.SortFunc(changes, func(a, b plan.Change) int { return a.Key.Compare(b.Key) })
 	if j.all {
-		t.state.untaken = r.untaken()
+		s.untaken = r.untaken()
 	}
 	return plan.Order(changes)
 }
@@ -58,14 +59,14 @@ func (r *registrar) gather(changes []plan.Change) {
 		r.gatherAll()
 	}
 	for k := range r.about {
-		for _, c := range r.Said(r.t.state.have, k) {
+		for _, c := range r.Said(r.s.have, k) {
 			r.notes[rr.Key{Name: c.Note, Type: rr.TypeTXT}] = struct{}{}
 		}
 	}
 }
 
 func (r *registrar) gatherAll() {
-	have, want := r.t.state.have, r.j.content.Sets
+	have, want := r.s.have, r.j.content.Sets
 	for set := range have.All() {
 		if set.Type != rr.TypeTXT || !r.IsNote(set) {
 			continue
@@ -104,7 +105,7 @@ func (r *registrar) judge(k rr.Key) {
 		r.others[k] = claim
 	}
 	if is && wanted {
-		r.t.refuse(r.j, []plan.Change{{Key: k, Want: want}}, Refusal{Reason: why, Cause: backend.CauseOwned, Temporary: true})
+		r.s.refuse(r.j, []plan.Change{{Key: k, Want: want}}, Refusal{Reason: why, Cause: backend.CauseOwned, Temporary: true})
 	}
 }
 
@@ -120,12 +121,12 @@ func said(c registry.Claim) string {
 
 // claimed returns who else has a set by the notes that the server holds. A note is its owner's too.
 func (r *registrar) claimed(k rr.Key) (registry.Claim, bool) {
-	for _, c := range r.Claims(r.t.state.have, k) {
+	for _, c := range r.Claims(r.s.have, k) {
 		if !r.Ours(c) {
 			return c, true
 		}
 	}
-	has, _ := r.t.state.have.Get(k)
+	has, _ := r.s.have.Get(k)
 	for _, c := range r.Notes(has) {
 		if !r.Ours(c) {
 			return c, true
@@ -136,7 +137,7 @@ func (r *registrar) claimed(k rr.Key) (registry.Claim, bool) {
 
 // beside returns somebody else's set that a set cannot stand beside (RFC 1034 §3.6.2).
 func (r *registrar) beside(k rr.Key) (rr.Key, registry.Claim, bool) {
-	for set := range r.t.state.have.At(k.Name) {
+	for set := range r.s.have.At(k.Name) {
 		o := set.Key()
 		if o == k || k.Type != rr.TypeCNAME && o.Type != rr.TypeCNAME || plan.ServerMade(o.Type) {
 			continue
@@ -168,7 +169,7 @@ func (r *registrar) follow() []plan.Change {
 		}
 		key := note.Key()
 		kept[key] = struct{}{}
-		_, there := r.t.state.have.Get(key)
+		_, there := r.s.have.Get(key)
 		_, wanted := r.j.content.Sets.Get(key)
 		if wanted || there {
 			continue // the note is there, or a text of somebody else
@@ -176,7 +177,7 @@ func (r *registrar) follow() []plan.Change {
 		changes = append(changes, plan.Change{Key: key, Want: note})
 	}
 	for key := range r.notes {
-		has, there := r.t.state.have.Get(key)
+		has, there := r.s.have.Get(key)
 		_, wanted := r.j.content.Sets.Get(key)
 		if _, keep := kept[key]; !keep && there && !wanted && r.spent(has) {
 			changes = append(changes, plan.Change{Key: key, Have: has})
@@ -194,7 +195,7 @@ func (r *registrar) spent(note rr.Set) bool {
 			return false
 		}
 	}
-	covered := r.Covered(note.Name, r.t.state.have, r.j.content.Sets)
+	covered := r.Covered(note.Name, r.s.have, r.j.content.Sets)
 	for _, k := range covered {
 		if !r.mine(k, false) || r.Writes != nil && r.mine(k, true) {
 			return false
@@ -215,7 +216,7 @@ func (r *registrar) mine(k rr.Key, wanted bool) bool {
 }
 
 func (r *registrar) written(k rr.Key) bool {
-	_, is := r.t.state.written.Get(k)
+	_, is := r.s.written.Get(k)
 	return is
 }
 
@@ -223,8 +224,8 @@ func (r *registrar) written(k rr.Key) bool {
 func (r *registrar) untaken() int {
 	n := 0
 	for k := range r.about {
-		_, there := r.t.state.have.Get(k)
-		if there && !r.mine(k, false) && slices.ContainsFunc(r.Claims(r.t.state.have, k), r.Ours) {
+		_, there := r.s.have.Get(k)
+		if there && !r.mine(k, false) && slices.ContainsFunc(r.Claims(r.s.have, k), r.Ours) {
 			n++
 		}
 	}
@@ -232,9 +233,8 @@ func (r *registrar) untaken() int {
 }
 
 // reconsider has the server asked whether somebody else still has what was refused for that.
-func (t *target) reconsider(j *job) {
-	s := &t.state
-	if j.limits.Read == backend.ReadZone && s.refused.owes(t.engine.cfg.Clock.Now()) {
+func (s *state) reconsider(j *job, now time.Time) {
+	if j.limits.Read == backend.ReadZone && s.refused.owes(now) {
 		s.known, s.raced = false, s.known || s.raced
 	}
 }

@@ -12,10 +12,14 @@ import (
 // run then knows that no serial after it was ever served, which a server that keeps nothing (Limits.Volatile) cannot
 // tell it: a restart changes nothing.
 func (f *Feed) ReleaseSerials() (Label, bool) {
-	f.engine.mu.Lock()
-	defer f.engine.mu.Unlock()
+	in, unlock := f.lock()
+	defer unlock()
+	return in.releaseSerials()
+}
+
+func (f *feed) releaseSerials() (Label, bool) {
 	l := f.label
-	follow := f.step > shortestStep && f.engine.cfg.Clock.Now().Sub(f.raised) < quickly
+	follow := f.step > shortestStep && f.scheduler.now().Sub(f.raised) < quickly
 	if l.ID == "" || l.ID != f.wantID || l.Serial != f.last || f.raising != nil || follow {
 		return Label{}, false
 	}
@@ -29,9 +33,12 @@ func (f *Feed) ReleaseSerials() (Label, bool) {
 // the stored ceiling may have been, and the wanted content gets one after that. Where it is known, it still stands for
 // its content, but none before it for any: another target may lag behind with what is wanted under one.
 func (f *Feed) distrust() {
-	e := f.engine
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	in, unlock := f.lock()
+	defer unlock()
+	in.distrust()
+}
+
+func (f *feed) distrust() {
 	if f.unserved == 0 {
 		return
 	}
@@ -44,6 +51,6 @@ func (f *Feed) distrust() {
 	}
 	f.label = Label{}
 	for _, t := range f.holding() {
-		e.wake(t, wakeWant)
+		f.scheduler.wake(t, wakeWant)
 	}
 }

@@ -11,68 +11,103 @@ import (
 )
 
 // run is one run of the worker: it takes what there is to do, does it, reports, and says when to run again.
-func (t *target) run() {
-	e := t.engine
-	j, ok := t.takeJob()
+func (w *worker) run() {
+	e := w.engine
+	j, ok := w.takeJob()
 	if !ok {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		t.finish()
+		w.finish(nil)
 		return
 	}
-	err := t.sync(e.ctx, &j)
+	err := w.sync(e.ctx, &j)
+	w.measure(&j)
 	if errors.Is(err, errStopped) || e.ctx.Err() != nil {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		t.finish()
+		w.finish(nil)
 		return
 	}
-	t.conclude(&j, err)
-	if !t.atOnce() { // else it is no news
-		for _, r := range t.reports(&j) {
-			e.cfg.Report(r)
-		}
+	for _, r := range w.conclude(&j, err) {
+		e.cfg.Report(r)
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	t.schedule(&j)
-	t.finish()
+	w.finish(&j)
+}
+
+// conclude records how the run went, and returns the news.
+func (w *worker) conclude(j *job, err error) []Report {
+	s := &w.state
+	t, unlock := w.lock()
+	defer unlock()
+	if t.conclude(s, j, err); s.atOnce() {
+		return nil // it is no news
+	}
+	return t.reports(s, j)
+}
+
+// finish ends the run, and says when the next one is if this one was not broken off.
+func (w *worker) finish(j *job) {
+	t, unlock := w.lock()
+	if j != nil {
+		t.schedule(&w.state, j)
+	}
+	gone := t.finish()
+	unlock()
+	if gone {
+		w.measureHeld(shown{})
+	}
+}
+
+// measure has metrics follow what was refused and is held.
+func (w *worker) measure(j *job) {
+	if j.refused > 0 {
+		w.engine.cfg.Metrics.Refused(j.a.Kind, j.refused)
+	}
+	b := &w.state.brake
+	w.measureHeld(shown{b.kind, b.told.sets()})
+}
+
+func (w *worker) measureHeld(now shown) {
+	m, old := w.engine.cfg.Metrics, w.shown
+	if now == old || now.sets == 0 && old.sets == 0 {
+		return
+	}
+	if old.sets > 0 {
+		m.Held(old.kind, -old.sets)
+	}
+	if now.sets > 0 {
+		m.Held(now.kind, now.sets)
+	}
+	w.shown = now
 }
 
 // conclude records how the run went.
-func (t *target) conclude(j *job, err error) {
-	e, s := t.engine, &t.state
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	now := e.cfg.Clock.Now()
-	t.note(j, err, now)
+func (t *target) conclude(s *state, j *job, err error) {
+	cfg, now, a := &t.scheduler.engine.cfg, t.scheduler.now(), j.through.In(t.scheduler)
+	t.note(s, j, err, now)
 	s.err = err
-	j.a.err = err
+	a.err = err
 	if j.read && t.audit.Equal(j.due) {
 		// else somebody has asked for one meanwhile, and may not mean what was read by then
-		t.audit = j.nextAudit(e, now)
+		t.audit = j.nextAudit(cfg, now)
 	}
 	class := backend.Class(err)
 	if err == nil {
 		t.failures, t.class = 0, ""
-		j.a.denied = false
+		a.denied = false
 		delete(t.server.failing, t)
 		if j.asked {
-			e.recovered(t.server)
+			t.scheduler.recovered(t.server)
 		}
 		return
 	}
-	e.cfg.Log.Warn("A zone could not be delivered; it will be tried again.", slog.String("zone", t.key.Zone.String()),
-		slog.String("server", t.key.Server), slog.String("attachment", j.a.Name), slog.String("error", err.Error()))
+	cfg.Log.Warn("A zone could not be delivered; it will be tried again.", slog.String("zone", t.Zone.String()),
+		slog.String("server", t.Server), slog.String("attachment", j.a.Name), slog.String("error", err.Error()))
 	t.failures++
 	t.failed, t.class = now, class
 	switch class {
 	case backend.ErrUnavailable:
 		t.server.failing[t] = true
 	case backend.ErrThrottled:
-		e.hold(t.server, now.Add(t.wait(err)))
+		t.server.hold(now.Add(t.wait(err)))
 	case backend.ErrNotAuthorised:
-		j.a.denied = true
+		a.denied = true
 	case backend.ErrConflict:
 		s.conflicts++
 	}
@@ -83,7 +118,7 @@ func (t *target) wait(err error) time.Duration {
 	if detail, ok := errors.AsType[*backend.Error](err); ok && detail.After > 0 {
 		return detail.After
 	}
-	return t.engine.cfg.Backoff(t.class, t.failures)
+	return t.scheduler.engine.cfg.Backoff(t.class, t.failures)
 }
 
 // quickConflicts is how often a lost race against another writer, of the server or of the ceiling, is run again at
@@ -91,22 +126,20 @@ func (t *target) wait(err error) time.Duration {
 const quickConflicts = 3
 
 // atOnce reports whether the run has lost a race, and the next one follows without a pause.
-func (t *target) atOnce() bool {
-	s := &t.state
-	return s.err != nil && t.class == backend.ErrConflict && s.conflicts <= quickConflicts
+func (s *state) atOnce() bool {
+	return backend.Class(s.err) == backend.ErrConflict && s.conflicts <= quickConflicts
 }
 
-// schedule says when the target runs next. Engine.mu is held.
-func (t *target) schedule(j *job) {
-	e, s := t.engine, &t.state
-	now := e.cfg.Clock.Now()
+// schedule says when the target runs next.
+func (t *target) schedule(s *state, j *job) {
+	now := t.scheduler.now()
 	if s.err != nil {
 		other := t.holder()
-		if t.class == backend.ErrNotAuthorised && other != nil && other != j.a && !other.denied {
+		if t.class == backend.ErrNotAuthorised && other != nil && other != j.through.In(t.scheduler) && !other.denied {
 			t.again, t.forced = true, true
 			return
 		}
-		if t.atOnce() {
+		if s.atOnce() {
 			t.again, t.forced = true, true
 			return
 		}
@@ -114,7 +147,7 @@ func (t *target) schedule(j *job) {
 		if t.class == backend.ErrThrottled {
 			due = t.server.held
 		}
-		e.delay(&t.delay, due)
+		t.scheduler.delay(&t.delay, due)
 		return
 	}
 	if !j.limits.Volatile { // a server in this process is told for nothing
@@ -129,7 +162,7 @@ func (t *target) schedule(j *job) {
 		due = earlier(due, s.pending.next)
 	}
 	if !due.IsZero() {
-		e.delay(&t.delay, due)
+		t.scheduler.delay(&t.delay, due)
 	}
 }
 
@@ -141,46 +174,43 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// finish ends the run: the target runs again, waits, or goes when nobody is attached. Engine.mu is held.
-func (t *target) finish() {
-	e := t.engine
-	e.ran(t)
+// finish ends the run: the target runs again, waits, or goes when nobody is attached.
+func (t *target) finish() (gone bool) {
+	s := t.scheduler
+	s.ran(t)
 	again, forced := t.again, t.forced
 	t.again, t.forced = false, false
 	if len(t.attachments) == 0 && !again {
-		e.undelay(&t.delay)
-		t.untell()
+		s.undelay(&t.delay)
 		delete(t.server.failing, t)
-		delete(e.targets, spot{t.key, t.overlay})
+		delete(s.targets, t.spot)
 		if t.server.targets--; t.server.targets == 0 {
-			delete(e.servers, t.server.name)
+			delete(s.servers, t.server.name)
 		}
-		return
+		return true
 	}
 	switch {
 	case forced:
-		e.wake(t, wakeForce)
+		s.wake(t, wakeForce)
 	case again:
-		e.wake(t, wakeWant)
+		s.wake(t, wakeWant)
 	}
+	return false
 }
 
 // reports returns the news for every attachment, and lets those go that are withdrawn.
-func (t *target) reports(j *job) []Report {
-	e := t.engine
-	e.mu.Lock()
-	defer e.mu.Unlock()
+func (t *target) reports(s *state, j *job) []Report {
 	var news []Report
 	for name, a := range t.attachments {
-		r := t.report(j, a)
-		now := reported{r.Seq, r.Serial, backend.Class(r.Err), errorText(r.Err), t.state.refused.generation, t.state.diffGen,
-			r.Foreign, r.Untaken, r.Withdrawn, r.Taken, t.state.brake.generation}
+		r := t.report(s, j, a)
+		now := reported{r.Seq, r.Serial, backend.Class(r.Err), errorText(r.Err), s.refused.generation, s.diffGen,
+			r.Foreign, r.Untaken, r.Withdrawn, r.Taken, s.brake.generation}
 		if a.fresh || now != a.reported {
 			a.fresh, a.reported = false, now
 			news = append(news, r)
 		}
 		if r.Withdrawn {
-			t.unhook(a.Feed)
+			t.unhook(a.feed)
 			delete(t.attachments, name)
 		}
 	}
@@ -189,15 +219,14 @@ func (t *target) reports(j *job) []Report {
 
 // report says how one attachment stands after a run. One that was leaving when the run began is withdrawn when another
 // of its feed stays, or when the run put the target in order without it.
-func (t *target) report(j *job, a *attachment) Report {
-	s := &t.state
-	r := Report{Target: t.key, Name: a.Name, Feed: a.Feed.id, Foreign: s.foreign, Untaken: s.untaken}
+func (t *target) report(s *state, j *job, a *attachment) Report {
+	r := Report{Target: t.TargetKey, Name: a.Name, Feed: a.Feed.id, Foreign: s.foreign, Untaken: s.untaken}
 	if a.Feed != j.feed && !a.leaving {
 		r.Err = &backend.Error{Class: backend.ErrHeld, Err: errors.New("zone " + j.feed.id + " is older and has this target")}
 		return r
 	}
 	r.Serial, r.Given, r.Err = s.soa.Serial, s.given, s.err
-	if a.denied || a != j.a && backend.Class(s.err) == backend.ErrNotAuthorised {
+	if a.denied || a != j.through.In(t.scheduler) && backend.Class(s.err) == backend.ErrNotAuthorised {
 		r.Err = a.err
 	}
 	r.Refused, r.Lingering = s.refused.report()
@@ -211,16 +240,15 @@ func (t *target) report(j *job, a *attachment) Report {
 }
 
 // stopped reports whether nothing more may be sent.
-func (t *target) stopped(ctx context.Context) bool {
-	e := t.engine
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.stopped || ctx.Err() != nil
+func (w *worker) stopped(ctx context.Context) bool {
+	s, unlock := w.engine.scheduler.Lock()
+	defer unlock()
+	return s.stopped || ctx.Err() != nil
 }
 
 // callContext bounds one call.
-func (t *target) callContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, t.engine.cfg.Timeout)
+func (w *worker) callContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, w.engine.cfg.Timeout)
 }
 
 // keysOf returns the keys of all sets.

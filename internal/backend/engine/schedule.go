@@ -7,21 +7,59 @@ import (
 	"github.com/zonefold/zonefold/internal/backend"
 )
 
-// A server bounds what its targets do at the same time. Guarded by Engine.mu, as all of this file.
+// A scheduler says which target is worked at when. It is what the lock of an Engine guards, and all that it leads to is
+// guarded with it: targets, servers, and what feeds want. Who has one of these has the lock.
+type scheduler struct {
+	engine  *Engine
+	targets map[spot]*target
+	servers map[string]*server
+	open    []*server // those with something to do and room to do it
+	active  int
+	delays  delays
+	timer   backend.Timer
+	stopped bool
+	held    []string // kinds of attachments; see HoldZones
+	serials serials
+}
+
+// A server bounds what its targets do at the same time.
 type server struct {
 	name    string
 	targets int
 	limit   int
 	active  int
 	queue   []*target // ready to run, first come first served
-	listed  bool      // is in Engine.open
+	listed  bool      // is in scheduler.open
 	held    time.Time // throttled until then
 	delay   delay
 	failing map[*target]bool // targets whose last attempt found it unavailable
 }
 
+func newServer(name string, limit int) *server {
+	at := &server{name: name, limit: limit, failing: map[*target]bool{}}
+	at.delay.what = at
+	return at
+}
+
 // fire lists a server that was throttled.
-func (s *server) fire(e *Engine) { e.list(s) }
+func (at *server) fire(s *scheduler) { s.list(at) }
+
+// hold keeps all targets of a throttled server from it.
+func (at *server) hold(until time.Time) {
+	if until.After(at.held) {
+		at.held = until
+	}
+}
+
+func (s *scheduler) now() time.Time { return s.engine.cfg.Clock.Now() }
+
+// stop has nothing run any more that does not run yet.
+func (s *scheduler) stop() {
+	s.stopped, s.open = true, nil
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+}
 
 // Why a target is woken.
 type wakeReason uint8
@@ -32,8 +70,8 @@ const (
 )
 
 // wake makes a target run, or run again if it does already.
-func (e *Engine) wake(t *target, why wakeReason) {
-	if e.stopped {
+func (s *scheduler) wake(t *target, why wakeReason) {
+	if s.stopped {
 		return
 	}
 	if t.running {
@@ -49,95 +87,88 @@ func (e *Engine) wake(t *target, why wakeReason) {
 		if t.failures > 0 {
 			due = t.failed.Add(minGap(t.class))
 		}
-		if e.cfg.Clock.Now().Before(due) {
+		if s.now().Before(due) {
 			if t.delay.due.IsZero() || due.Before(t.delay.due) {
-				e.delay(&t.delay, due)
+				s.delay(&t.delay, due)
 			}
 			return
 		}
 	}
-	e.enqueue(t)
+	s.enqueue(t)
 }
 
-func (e *Engine) enqueue(t *target) {
-	e.undelay(&t.delay)
+func (s *scheduler) enqueue(t *target) {
+	s.undelay(&t.delay)
 	t.queued = true
 	t.server.queue = append(t.server.queue, t)
-	e.list(t.server)
+	s.list(t.server)
 }
 
 // list offers a server that has something to do and room to do it.
-func (e *Engine) list(s *server) {
-	if !e.stopped && !s.listed && len(s.queue) > 0 && s.active < s.limit {
-		if e.cfg.Clock.Now().Before(s.held) {
-			e.delay(&s.delay, s.held)
+func (s *scheduler) list(at *server) {
+	if !s.stopped && !at.listed && len(at.queue) > 0 && at.active < at.limit {
+		if s.now().Before(at.held) {
+			s.delay(&at.delay, at.held)
 			return
 		}
-		s.listed = true
-		e.open = append(e.open, s)
-		e.pump()
+		at.listed = true
+		s.open = append(s.open, at)
+		s.pump()
 	}
 }
 
 // pump starts workers while there is room, one server after the other.
-func (e *Engine) pump() {
-	for len(e.open) > 0 && e.active < e.cfg.MaxActive && !e.stopped {
-		s := e.open[0]
-		e.open = e.open[1:]
-		s.listed = false
-		if e.cfg.Clock.Now().Before(s.held) {
-			e.delay(&s.delay, s.held)
+func (s *scheduler) pump() {
+	for len(s.open) > 0 && s.active < s.engine.cfg.MaxActive && !s.stopped {
+		at := s.open[0]
+		s.open = s.open[1:]
+		at.listed = false
+		if s.now().Before(at.held) {
+			s.delay(&at.delay, at.held)
 			continue
 		}
-		t := s.queue[0]
-		s.queue = s.queue[1:]
+		t := at.queue[0]
+		at.queue = at.queue[1:]
 		if !t.pause() {
 			t.queued, t.running = false, true
+			at.active++
 			s.active++
-			e.active++
-			e.background.Go(t.run)
+			s.engine.background.Go(t.run)
 		}
-		if len(s.queue) > 0 && s.active < s.limit {
-			s.listed = true
-			e.open = append(e.open, s)
+		if len(at.queue) > 0 && at.active < at.limit {
+			at.listed = true
+			s.open = append(s.open, at)
 		}
 	}
 }
 
 // ran ends a run.
-func (e *Engine) ran(t *target) {
+func (s *scheduler) ran(t *target) {
 	t.running = false
 	t.server.active--
-	e.active--
+	s.active--
 	t.resume()
-	e.list(t.server)
-	e.pump()
+	s.list(t.server)
+	s.pump()
 }
 
 // Waiting returns how many targets are being worked at or could be now; those that wait for another try are not among
 // them.
 func (e *Engine) Waiting() int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	n := e.active
-	for _, s := range e.servers {
-		n += len(s.queue)
+	s, unlock := e.scheduler.Lock()
+	defer unlock()
+	n := s.active
+	for _, at := range s.servers {
+		n += len(at.queue)
 	}
 	return n
 }
 
-// hold keeps all targets of a throttled server from it.
-func (e *Engine) hold(s *server, until time.Time) {
-	if until.After(s.held) {
-		s.held = until
-	}
-}
-
 // recovered wakes the targets that wait for a server which answers again.
-func (e *Engine) recovered(s *server) {
-	for t := range s.failing {
-		delete(s.failing, t)
-		e.wake(t, wakeForce)
+func (s *scheduler) recovered(at *server) {
+	for t := range at.failing {
+		delete(at.failing, t)
+		s.wake(t, wakeForce)
 	}
 }
 
@@ -145,7 +176,7 @@ func (e *Engine) recovered(s *server) {
 type delay struct {
 	due  time.Time // zero: not in the queue
 	at   int
-	what interface{ fire(*Engine) }
+	what interface{ fire(*scheduler) }
 }
 
 type delays []*delay
@@ -167,46 +198,46 @@ func (d *delays) Pop() any {
 }
 
 // delay puts d into the queue, or moves it.
-func (e *Engine) delay(d *delay, due time.Time) {
-	if e.stopped {
+func (s *scheduler) delay(d *delay, due time.Time) {
+	if s.stopped {
 		return
 	}
-	e.undelay(d)
+	s.undelay(d)
 	d.due = due
-	heap.Push(&e.delays, d)
+	heap.Push(&s.delays, d)
 	if d.at == 0 {
-		e.arm()
+		s.arm()
 	}
 }
 
-func (e *Engine) undelay(d *delay) {
+func (s *scheduler) undelay(d *delay) {
 	if !d.due.IsZero() {
-		heap.Remove(&e.delays, d.at)
+		heap.Remove(&s.delays, d.at)
 		d.due = time.Time{}
 	}
 }
 
 // arm sets the one timer to the first delay.
-func (e *Engine) arm() {
-	if e.timer != nil {
-		e.timer.Stop()
+func (s *scheduler) arm() {
+	if s.timer != nil {
+		s.timer.Stop()
 	}
-	if len(e.delays) > 0 {
-		e.timer = e.cfg.Clock.AfterFunc(e.delays[0].due.Sub(e.cfg.Clock.Now()), e.ring)
+	if len(s.delays) > 0 {
+		s.timer = s.engine.cfg.Clock.AfterFunc(s.delays[0].due.Sub(s.now()), s.engine.ring)
 	}
 }
 
 // ring fires the delays that are due.
 func (e *Engine) ring() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for now := e.cfg.Clock.Now(); len(e.delays) > 0 && !e.stopped && !e.delays[0].due.After(now); {
-		d := e.delays[0]
-		e.undelay(d)
-		d.what.fire(e)
+	s, unlock := e.scheduler.Lock()
+	defer unlock()
+	for now := s.now(); len(s.delays) > 0 && !s.stopped && !s.delays[0].due.After(now); {
+		d := s.delays[0]
+		s.undelay(d)
+		d.what.fire(s)
 	}
-	if !e.stopped {
-		e.arm()
+	if !s.stopped {
+		s.arm()
 	}
 }
 

@@ -45,9 +45,9 @@ func (e *Engine) StandingOfSets(key backend.TargetKey) (Standing, bool) {
 }
 
 func (e *Engine) standing(at spot) (Standing, bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	t := e.targets[at]
+	scheduler, unlock := e.scheduler.Lock()
+	defer unlock()
+	t := scheduler.targets[at]
 	if t == nil {
 		return Standing{}, false
 	}
@@ -59,8 +59,8 @@ func (e *Engine) standing(at spot) (Standing, bool) {
 	return s, true
 }
 
-// note keeps how a run went. Engine.mu is held.
-func (t *target) note(j *job, err error, now time.Time) {
+// note keeps how a run went.
+func (t *target) note(of *state, j *job, err error, now time.Time) {
 	s := &t.standing
 	if j.asked && backend.Class(err) != backend.ErrUnavailable {
 		s.Heard = now
@@ -68,11 +68,11 @@ func (t *target) note(j *job, err error, now time.Time) {
 	if failed := err != nil; failed != (t.failures > 0) || s.Since.IsZero() && j.asked {
 		s.Since = now
 	}
-	if j.seq != 0 && t.state.seq == j.seq && s.seq != j.seq {
+	if j.seq != 0 && of.seq == j.seq && s.seq != j.seq {
 		if s.seq != 0 || j.changed > 0 { // else it was there already
 			s.Published, s.Confirmed = j.at, now
 		}
 		s.seq = j.seq
 	}
-	s.known, s.have = t.state.known && !t.overlay && j.limits.Read != backend.ReadNone, t.state.have
+	s.known, s.have = of.known && !t.overlay && j.limits.Read != backend.ReadNone, of.have
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/plan"
@@ -10,8 +11,8 @@ import (
 )
 
 // sync brings the target into the wanted state as far as it goes now, and confirms it.
-func (t *target) sync(ctx context.Context, j *job) error {
-	s := &t.state
+func (w *worker) sync(ctx context.Context, j *job) error {
+	s := &w.state
 	s.complete = false
 	if !j.ready || j.a.Observe {
 		s.pending, s.behind = nil, nil
@@ -19,65 +20,64 @@ func (t *target) sync(ctx context.Context, j *job) error {
 	if !j.ready {
 		return nil
 	}
-	if j.leaving && (j.a.Observe || !t.overlay && j.a.Protection.Policy != plan.PolicySync) {
+	if j.leaving && (j.a.Observe || !w.overlay && j.a.Protection.Policy != plan.PolicySync) {
 		s.refused.drop(s.refused.all()) // what is there stays there, and nobody waits for it
-		t.tell(j, nil)
+		s.tell(j, nil)
 		s.complete = true
 		return nil
 	}
-	if t.overlay {
-		defer t.forget()
-		err := t.deliverAll(ctx, j, t.assertions(j))
+	if w.overlay {
+		defer s.forget()
+		err := w.deliverAll(ctx, j, w.assertions(j))
 		if err == nil {
-			t.confirm(j)
+			s.confirm(j, w.now(), w.engine.cfg.Rand())
 		}
 		return err
 	}
-	if done, err := t.arrive(ctx, j); done || err != nil {
+	if done, err := w.arrive(ctx, j); done || err != nil {
 		return err
 	}
-	changes := t.plan(j)
+	changes := s.plan(j, w.beside(), w.now())
 	if j.a.Observe {
-		t.observe(j, changes)
+		s.observe(j, changes)
 		return nil
 	}
-	if err := t.deliverAll(ctx, j, changes); err != nil {
+	if err := w.deliverAll(ctx, j, changes); err != nil {
 		return err
 	}
-	t.confirm(j)
-	t.share(j)
-	return t.poll(ctx, j)
+	s.confirm(j, w.now(), w.engine.cfg.Rand())
+	s.share(j)
+	return w.poll(ctx, j)
 }
 
 // arrive finds out what there is, where that is not known, and does all that there is to do with a zone that goes. One
 // that cannot be read is removed too: it may be a part of one that was never completed.
-func (t *target) arrive(ctx context.Context, j *job) (done bool, err error) {
-	t.reconsider(j)
-	err = t.contact(ctx, j)
+func (w *worker) arrive(ctx context.Context, j *job) (done bool, err error) {
+	w.state.reconsider(j, w.now())
+	err = w.contact(ctx, j)
 	gone := j.leaving && backend.Class(err) == backend.ErrNoZone
 	switch {
 	case err == nil:
-		t.observeSerial(j)
+		w.observeSerial(j)
 	case !gone:
-		t.giveBack(j)
+		w.giveBack(j)
 		return false, err
 	}
-	t.claim()
-	t.trust(j)
+	w.state.claim(apexNS(w.Zone))
+	w.state.trust(j)
 	switch {
-	case j.leaving && j.limits.Removes && !j.a.Keep && t.beside().Len() == 0 && (gone || t.mayRemove(j)):
-		return true, t.remove(ctx, j)
+	case j.leaving && j.limits.Removes && !j.a.Keep && w.beside().Len() == 0 && (gone || w.state.mayRemove(j, w.now())):
+		return true, w.remove(ctx, j)
 	case gone:
-		t.giveBack(j)
-		t.state.complete, t.state.pending, t.state.behind = true, nil, nil
+		w.giveBack(j)
+		w.state.complete, w.state.pending, w.state.behind = true, nil, nil
 	}
 	return gone, nil
 }
 
 // plan compares what the job is about and returns the changes to make: in scope, not refused before, fit for the
 // server.
-func (t *target) plan(j *job) []plan.Change {
-	s, now := &t.state, t.engine.cfg.Clock.Now()
+func (s *state) plan(j *job, over rr.Sets, now time.Time) []plan.Change {
 	scope := j.scope(s.written)
 	again := s.refused.drop(s.refused.due(now))
 	again = append(again, s.refused.drop(s.refused.ripened(now))...)
@@ -87,10 +87,9 @@ func (t *target) plan(j *job) []plan.Change {
 	if j.all {
 		again = append(again, s.refused.drop(s.refused.owned())...)
 	}
-	over := t.beside()
-	again = append(again, s.refused.drop(t.uncovered(over))...)
+	again = append(again, s.refused.drop(s.uncovered(over))...)
 	again = append(again, s.refused.drop(s.refused.outdated(s.have, j.content.Sets, scope, j.keys, j.all))...)
-	again = append(again, s.refused.drop(t.unbraked(j))...)
+	again = append(again, s.refused.drop(s.unbraked(j, now))...)
 	var p plan.Plan
 	if j.all {
 		p = plan.Diff(s.have, j.content.Sets, scope)
@@ -99,31 +98,31 @@ func (t *target) plan(j *job) []plan.Change {
 		j.keys = append(j.keys, again...)
 		p = plan.DiffKeys(s.have, j.content.Sets, j.keys, scope)
 	}
-	return t.braked(j, t.fitting(j, s.refused.without(t.registered(j, t.covered(j, over, p.Changes)))))
+	return s.braked(j, s.fitting(j, s.refused.without(s.registered(j, s.covered(j, over, p.Changes)))), now)
 }
 
 // deliverAll ends a run: changes are sent and, where that is no proof, read back.
-func (t *target) deliverAll(ctx context.Context, j *job, changes []plan.Change) error {
-	rest, err := t.deliver(ctx, j, changes)
+func (w *worker) deliverAll(ctx context.Context, j *job, changes []plan.Change) error {
+	rest, err := w.deliver(ctx, j, changes)
 	j.all, j.keys = false, nil
 	for _, c := range rest {
 		j.keys = append(j.keys, c.Key)
 	}
 	if err == nil {
-		err = t.verify(ctx, j)
+		err = w.verify(ctx, j)
 	}
 	if len(j.keys) > 0 {
-		t.giveBack(j)
+		w.giveBack(j)
 	}
 	return err
 }
 
 // observeSerial has the feed's next serial come after the target's.
-func (t *target) observeSerial(j *job) {
-	t.engine.mu.Lock()
-	defer t.engine.mu.Unlock()
-	if serial := t.state.soa.Serial; j.writesSOA() && serial != 0 {
-		j.feed.observe(serial)
+func (w *worker) observeSerial(j *job) {
+	f, unlock := j.feed.lock()
+	defer unlock()
+	if serial := w.state.soa.Serial; j.writesSOA() && serial != 0 {
+		f.observe(serial)
 	}
 }
 
@@ -136,7 +135,7 @@ func putAll(sets []rr.Set) []plan.Change {
 }
 
 // fitting refuses the changes that the server can never take, and with them what belongs together.
-func (t *target) fitting(j *job, changes []plan.Change) []plan.Change {
+func (s *state) fitting(j *job, changes []plan.Change) []plan.Change {
 	fit := changes[:0:0]
 	refused := false
 	for unit := range plan.Units(changes) {
@@ -145,7 +144,7 @@ func (t *target) fitting(j *job, changes []plan.Change) []plan.Change {
 			if !refused {
 				refused, fit = true, slices.Clone(changes[:len(fit)])
 			}
-			t.refuse(j, unit, Refusal{Reason: j.limits.Unfit(unit[i])})
+			s.refuse(j, unit, Refusal{Reason: j.limits.Unfit(unit[i])})
 			continue
 		}
 		if refused {
@@ -158,15 +157,14 @@ func (t *target) fitting(j *job, changes []plan.Change) []plan.Change {
 }
 
 // refuse notes a refusal.
-func (t *target) refuse(j *job, unit []plan.Change, why Refusal) {
-	t.state.refused.add(unit, why)
-	t.engine.cfg.Metrics.Refused(j.a.Kind, len(unit))
+func (s *state) refuse(j *job, unit []plan.Change, why Refusal) {
+	s.refused.add(unit, why)
+	j.refused += len(unit)
 }
 
 // confirm notes that the target holds the job's content, apart from what it refuses. Where its name servers have yet to
 // learn of that, it is confirmed when they have.
-func (t *target) confirm(j *job) {
-	s := &t.state
+func (s *state) confirm(j *job, now time.Time, random float64) {
 	switch p := s.latest(); {
 	case p == nil:
 		s.seq, s.complete = j.seq, true
@@ -176,10 +174,10 @@ func (t *target) confirm(j *job) {
 		p.seq = j.seq
 	}
 	s.conflicts = 0
-	t.approvedDone(j)
+	s.approvedDone(j)
 	if s.difference != nil {
 		s.difference = nil
 		s.diffGen++
 	}
-	s.refused.plan(t.engine.cfg.Clock.Now(), t.engine.cfg.Rand())
+	s.refused.plan(now, random)
 }

@@ -7,18 +7,16 @@ import (
 	"time"
 
 	"github.com/zonefold/zonefold/internal/backend"
-	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// A target is one place that holds one zone, and its worker.
+// A target is what is to be done at one place that holds one zone, and when. Its worker does it.
 type target struct {
-	engine  *Engine
-	key     backend.TargetKey
-	overlay bool // see spot
-	server  *server
+	spot
+	scheduler *scheduler
+	server    *server
+	run       func() // of its worker
 
-	// Guarded by Engine.mu.
 	attachments map[string]*attachment
 	dirty       map[rr.Key]struct{} // sets to compare, as the content changed
 	all         bool                // compare every set; dirty is empty then
@@ -38,57 +36,12 @@ type target struct {
 	incoming    []written          // ledgers of new attachments
 	claimed     []rr.Sets          // the same of those that are exact
 	standing    Standing           // as of the last run
-
-	state state // of the worker; belongs to whoever runs it
 }
 
-// state is what the worker knows of the server. Only a run touches it, and runs follow one another.
-type state struct {
-	known   bool    // have is what the server holds
-	have    rr.Sets // without types that nobody may write
-	soa     rr.SOA  // zero: not known
-	given   uint32  // the serial that was sent last; 0: none
-	create  bool    // the server does not have the zone; the next batch makes it
-	holder  *Feed   // whose content was delivered last
-	heir    bool    // the target may have sets on behalf of another, which are not in its own ledger
-	seq     uint64  // confirmed
-	left    rr.Sets // sets that stay although nobody wants them (plan.Plan.Left)
-	foreign int
-	untaken int       // of these, see Report.Untaken
-	written rr.Sets   // the ledger
-	exact   bool      // nobody but exact attachments is there
-	claims  rr.Sets   // what joins it, as far as the server has it so: see Attachment.Exact
-	late    time.Time // when have is to be read again; zero: it is not. See Config.Late
-	sent    rr.Sets   // of an overlay, as far as it was this process
-	shared  bool      // have and written share memory with the wanted sets, but for drift changes since
-	drift   int
-
-	refused    refusals
-	brake      brake
-	overlaid   map[rr.Key]struct{} // refused because an overlay has them
-	difference *Difference
-	diffGen    int
-	pending    *pending       // is asked for; nil: nothing is
-	behind     *pending       // what was made last since, nil if nothing was
-	unverified []plan.Change  // applied, not read back yet
-	base       *backend.Known // what was there before them; nil: nothing was applied since the last reading
-	conflicts  int            // in a row
-	// have is what was there before another writer, whom a conflict has shown, or before an answer was lost
-	raced    bool
-	maybe    map[rr.Key]struct{} // of batches whose answers were lost: who has changed them is not known
-	complete bool                // the last run delivered all there was, and has confirmed it
-	err      error               // of the last run
-}
-
-// written is the ledger of a feed.
-type written struct {
-	feed *Feed
-	sets rr.Sets
-}
-
-// attachment is an Attachment in use.
+// attachment is an Attachment in use, which does not change itself.
 type attachment struct {
 	Attachment
+	feed     *feed
 	leaving  bool // withdrawn
 	parting  bool // and the run under way knows it
 	denied   bool // its credentials did not suffice
@@ -97,33 +50,31 @@ type attachment struct {
 	fresh    bool // heard nothing yet
 }
 
-func newTarget(e *Engine, at spot) *target {
-	key := at.TargetKey
-	s := e.servers[key.Server]
-	if s == nil {
-		s = &server{name: key.Server, limit: e.cfg.PerServer, failing: map[*target]bool{}}
-		s.delay.what = s
-		e.servers[key.Server] = s
+func (s *scheduler) newTarget(at spot) *target {
+	server := s.servers[at.Server]
+	if server == nil {
+		server = newServer(at.Server, s.engine.cfg.PerServer)
+		s.servers[at.Server] = server
 	}
-	s.targets++
-	t := &target{engine: e, key: key, overlay: at.overlay, server: s, attachments: map[string]*attachment{},
-		all: !at.overlay}
-	t.dirty, t.gone, t.state.overlaid = map[rr.Key]struct{}{}, map[rr.Key]parting{}, map[rr.Key]struct{}{}
+	server.targets++
+	t := &target{spot: at, scheduler: s, server: server, attachments: map[string]*attachment{}, all: !at.overlay,
+		dirty: map[rr.Key]struct{}{}, gone: map[rr.Key]parting{}}
+	t.run = newWorker(s.engine, t).run
 	t.delay.what = t
 	return t
 }
 
 // fire runs a target whose time has come.
-func (t *target) fire(e *Engine) {
+func (t *target) fire(s *scheduler) {
 	if !t.queued && !t.running {
-		e.enqueue(t)
+		s.enqueue(t)
 	}
 }
 
-// attach adds or replaces an attachment. Engine.mu is held, as for all of this file.
+// attach adds or replaces an attachment.
 func (t *target) attach(a Attachment) {
 	if old := t.attachments[a.Name]; old != nil {
-		t.unhook(old.Feed)
+		t.unhook(old.feed)
 	}
 	switch {
 	case a.Written.Len() == 0:
@@ -134,8 +85,9 @@ func (t *target) attach(a Attachment) {
 	}
 	a.Keep = a.Keep && !t.overlay
 	a.Written = rr.Sets{} // it is as large as the zone, and is handed over
-	t.attachments[a.Name] = &attachment{Attachment: a, leaving: a.Withdraw, fresh: true}
-	a.Feed.attached[t]++
+	f := a.Feed.inner.In(t.scheduler)
+	t.attachments[a.Name] = &attachment{Attachment: a, feed: f, leaving: a.Withdraw, fresh: true}
+	f.attached[t]++
 	if n := a.Backend.Limits().Concurrency; n > 0 {
 		t.server.limit = n
 	}
@@ -144,12 +96,12 @@ func (t *target) attach(a Attachment) {
 
 // detach forgets an attachment.
 func (t *target) detach(name string) {
-	t.unhook(t.attachments[name].Feed)
+	t.unhook(t.attachments[name].feed)
 	delete(t.attachments, name)
 	t.markAllDirty()
 }
 
-func (t *target) unhook(f *Feed) {
+func (t *target) unhook(f *feed) {
 	if f.attached[t]--; f.attached[t] == 0 {
 		delete(f.attached, t)
 	}
@@ -198,10 +150,20 @@ func ordinal(is bool) int {
 	return 0
 }
 
+// exact reports whether nobody but exact attachments is there.
+func (t *target) exact() bool {
+	for _, a := range t.attachments {
+		if !a.Exact {
+			return false
+		}
+	}
+	return true
+}
+
 // holdingFeed returns the feed whose content the target gets.
-func (t *target) holdingFeed() *Feed {
+func (t *target) holdingFeed() *feed {
 	if a := t.holder(); a != nil {
-		return a.Feed
+		return a.feed
 	}
 	return nil
 }
@@ -233,7 +195,7 @@ func (t *target) markAllDirty() {
 	}
 }
 
-// dirtyKeys takes the sets that are dirty. Engine.mu is held.
+// dirtyKeys takes the sets that are dirty.
 func (t *target) dirtyKeys() []rr.Key {
 	keys := slices.Collect(maps.Keys(t.dirty))
 	t.all, t.dirty = false, nil
