@@ -139,6 +139,9 @@ func (s *state) covered(j *job, over rr.Sets, changes []plan.Change) []plan.Chan
 		if _, is := over.Get(k); is && wanted {
 			s.refuse(j, []plan.Change{{Key: k, Want: want}},
 				Refusal{Reason: "objects that overwrite what they find have this set on the server"})
+			if s.overlaid == nil {
+				s.overlaid = map[rr.Key]struct{}{}
+			}
 			s.overlaid[k] = struct{}{}
 		}
 	}

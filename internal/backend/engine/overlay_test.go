@@ -225,6 +225,36 @@ func TestAnOverlayLiesOverAZone(t *testing.T) {
 	}
 }
 
+// TestAZoneThatIsWantedAgainWhileItIsRemovedMeetsAnOverlay: what is known of a server begins anew with the removal.
+func TestAZoneThatIsWantedAgainWhileItIsRemovedMeetsAnOverlay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, s := serverWith(backendtest.Profile{Limits: backend.Limits{Removes: true, Creates: true}}, zoneName)
+		b := newBench(t, nil)
+		f := b.feed(zoneName)
+		f.Publish(version(1), nil)
+		attach := func() {
+			b.engine.Attach(target("s0", zoneName), engine.Attachment{Name: "zone", Feed: f, Backend: s})
+		}
+		attach()
+		b.pass(time.Second)
+		s.setApply(func(batch backend.Batch) error {
+			if batch.Remove {
+				attach()
+			}
+			return nil
+		})
+		b.engine.Withdraw(target("s0", zoneName), "zone")
+		b.pass(time.Second)
+		b.overlay(s).Publish(own(address("www", "198.51.100.1")), nil)
+		seq := f.Publish(version(2), wwwKey)
+		b.pass(time.Minute)
+		b.has(m, "www", "198.51.100.1")
+		if r := b.last("zone"); r.Err != nil || r.Seq != seq || r.Refused[wwwKey[0]].Reason == "" {
+			t.Errorf("the zone hears %d, %v and that %v is refused; want %d", r.Seq, r.Err, r.Refused, seq)
+		}
+	})
+}
+
 // TestNeitherHoldsUpTheOther has one of the two without credentials.
 func TestNeitherHoldsUpTheOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

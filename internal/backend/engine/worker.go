@@ -26,9 +26,7 @@ type shown struct {
 }
 
 func newWorker(e *Engine, t *target) *worker {
-	w := &worker{spot: t.spot, engine: e, target: guarded.PartOf[scheduler](t)}
-	w.state.overlaid = map[rr.Key]struct{}{}
-	return w
+	return &worker{spot: t.spot, engine: e, target: guarded.PartOf[scheduler](t)}
 }
 
 func (w *worker) now() time.Time { return w.engine.cfg.Clock.Now() }
