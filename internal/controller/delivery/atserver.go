@@ -10,13 +10,13 @@ import (
 // must not answer before it has everything. Wants says which Zones are meant for it. One that the server does not take,
 // or that an older Zone has there, is not waited for.
 func (d *Deliveries) AtServer(server string, wants func(zone.ID) bool) (zones []dnsname.Name, complete bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if !d.judged || d.regrant {
+	st, unlock := d.state.Lock()
+	defer unlock()
+	if !st.judged || st.regrant {
 		return nil, false
 	}
 	complete = true
-	for id, z := range d.zones {
+	for id, z := range st.zones {
 		if !z.accepted || !wants(id) {
 			continue
 		}
@@ -36,9 +36,9 @@ func (d *Deliveries) AtServer(server string, wants func(zone.ID) bool) (zones []
 
 // Has reports whether a server has confirmed some content of a Zone.
 func (d *Deliveries) Has(id zone.ID, server string) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	z := d.zones[id]
+	st, unlock := d.state.Lock()
+	defer unlock()
+	z := st.zones[id]
 	if z == nil || !z.accepted {
 		return false
 	}
@@ -49,9 +49,9 @@ func (d *Deliveries) Has(id zone.ID, server string) bool {
 // Newest returns the serial of the newest content of a Zone that a server has confirmed, 0 if none has, which content
 // that is, and which one is wanted now.
 func (d *Deliveries) Newest(id zone.ID) (serial uint32, seq, wanted uint64) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	z := d.zones[id]
+	st, unlock := d.state.Lock()
+	defer unlock()
+	z := st.zones[id]
 	if z == nil {
 		return 0, 0, 0
 	}
@@ -69,9 +69,9 @@ func (d *Deliveries) Newest(id zone.ID) (serial uint32, seq, wanted uint64) {
 
 // Attached reports whether a server is being brought a zone, or has it, or is losing it.
 func (d *Deliveries) Attached(server string, name dnsname.Name) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, z := range d.zones {
+	st, unlock := d.state.Lock()
+	defer unlock()
+	for _, z := range st.zones {
 		if l := z.feeds[name]; l != nil {
 			for key := range l.at {
 				if key.target.Server == server {
@@ -93,9 +93,9 @@ func declined(err error) bool {
 // Refused reports whether no server takes a Zone at all, or is given any of it as it is frozen: who follows them need
 // not wait for it.
 func (d *Deliveries) Refused(id zone.ID) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	z := d.zones[id]
+	st, unlock := d.state.Lock()
+	defer unlock()
+	z := st.zones[id]
 	if z == nil || z.feeds[z.snapshot.Name] == nil {
 		return false
 	}
@@ -117,22 +117,22 @@ func (d *Deliveries) Refused(id zone.ID) bool {
 // Restarted says that a server has started anew. What it confirmed before says nothing about what it has now: each of
 // its zones is read and compared.
 func (d *Deliveries) Restarted(server string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for id, z := range d.zones {
+	st, unlock := d.state.Lock()
+	defer unlock()
+	for id, z := range st.zones {
 		for _, l := range z.feeds {
 			for key, a := range l.at {
 				if key.target.Server != server {
 					continue
 				}
-				d.engine.Audit(key.target)
+				st.engine.Audit(key.target)
 				if a.leaving {
 					continue
 				}
 				again := *a
 				again.report = nil
 				l.at[key] = &again
-				d.engine.Attach(key.target, l.attachment(key.place, &again))
+				st.engine.Attach(key.target, l.attachment(key.place, &again))
 				d.queue.Enqueue(id)
 			}
 		}
@@ -155,16 +155,16 @@ func (z *delivery) at(server string) *attached {
 
 // Abandon stops withdrawing a Zone from servers that do not answer. Somebody else sees to what they still have.
 func (d *Deliveries) Abandon(id zone.ID) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	z := d.zones[id]
+	st, unlock := d.state.Lock()
+	defer unlock()
+	z := st.zones[id]
 	if z == nil {
 		return
 	}
 	for _, l := range z.feeds {
 		for key, a := range l.at {
 			if a.leaving {
-				d.engine.Detach(key.target, l.as(key.place))
+				st.engine.Detach(key.target, l.as(key.place))
 				delete(l.at, key)
 			}
 		}

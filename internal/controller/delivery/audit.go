@@ -8,15 +8,15 @@ import (
 
 // Audit has a Zone read back from all of its servers now, and what somebody else has written there put right.
 func (d *Deliveries) Audit(id zone.ID) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	z := d.zones[id]
-	if z == nil || d.engine == nil {
+	st, unlock := d.state.Lock()
+	defer unlock()
+	z := st.zones[id]
+	if z == nil || st.engine == nil {
 		return
 	}
 	for _, l := range z.feeds {
 		for key := range l.at {
-			d.engine.Audit(key.target)
+			st.engine.Audit(key.target)
 		}
 	}
 }
@@ -33,14 +33,14 @@ func (d *Deliveries) OnDrift(f func(Drift)) { d.onDrift = f }
 
 // drifted passes a Drift on to the dialect and to OnDrift.
 func (d *Deliveries) drifted(s engine.Drift) {
-	d.mu.Lock()
-	l := d.feeds[s.Feed]
+	st, unlock := d.state.Lock()
+	l := st.feeds[s.Feed]
 	if l == nil {
-		d.mu.Unlock()
+		unlock()
 		return
 	}
 	found := Drift{l.zone, l.placeOf(s.Name), s.Sets}
-	d.mu.Unlock()
+	unlock()
 	for _, hear := range []func(Drift){d.dialectDrift, d.onDrift} {
 		if hear != nil {
 			hear(found)

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -15,6 +14,7 @@ import (
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/core"
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/guarded"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -37,6 +37,12 @@ type Store interface {
 // withdrawn from where it does not belong any more. Content goes to the engine at
 // once; what needs the API server first goes through a queue.
 type Deliveries struct {
+	*outside
+	state guarded.Value[state]
+}
+
+// outside is what Deliveries use, and whom they tell. It does not change once they run.
+type outside struct {
 	store        Store
 	clock        func() time.Time
 	log          *slog.Logger
@@ -55,10 +61,15 @@ type Deliveries struct {
 	history     Earlier   // nil: there is none
 	left        LeftStore // nil: Zones wait until they are withdrawn
 	metrics     *controller.Metrics
-	engine      *Engine
 	queue       *controller.Writer
+}
 
-	mu     sync.Mutex
+// state is where Zones are delivered and are to be. It is what the lock of Deliveries guards, with all that it leads
+// to: deliveries, their feeds, and what is attached.
+type state struct {
+	*outside
+	engine *Engine
+
 	places map[string]*Place
 	// Places have changed, so what their grants allow has to be found anew. Until it is,
 	// no Zone is refused, it is only unknown.
@@ -97,18 +108,22 @@ type Config struct {
 
 // New returns Deliveries without an engine; Start gives them one.
 func New(c Config) *Deliveries {
-	d := &Deliveries{
+	o := &outside{
 		behind: c.Behind, dialectDrift: c.OnDrift,
 		store: c.Store, clock: c.Clock, log: c.Log, changed: c.Changed, settled: c.Settled, refresh: c.Refresh,
 		refreshSets: c.RefreshSets,
 		metrics:     c.Metrics,
 		onPlace:     func(string) {},
-		places:      map[string]*Place{}, zones: map[zone.ID]*delivery{}, feeds: map[string]*zoneFeed{}, heirs: newHeirs(),
-		asks: map[zone.ID]Freeze{}, republished: c.Republished, history: c.Earlier,
+		republished: c.Republished, history: c.Earlier,
 	}
-	if d.republished == nil {
-		d.republished = func(zone.ID) {}
+	if o.republished == nil {
+		o.republished = func(zone.ID) {}
 	}
+	d := &Deliveries{outside: o}
+	st, unlock := d.state.Lock()
+	defer unlock()
+	*st = state{outside: o, places: map[string]*Place{}, zones: map[zone.ID]*delivery{}, feeds: map[string]*zoneFeed{},
+		heirs: newHeirs(), asks: map[zone.ID]Freeze{}}
 	d.queue = controller.NewWriter(8, c.Log, d.sync)
 	return d
 }
@@ -118,9 +133,9 @@ func (d *Deliveries) ShutDown() { d.queue.ShutDown() }
 
 // Run delivers through the engine until ctx ends.
 func (d *Deliveries) Run(ctx context.Context, engine *Engine) error {
-	d.mu.Lock()
-	d.engine, d.follower.Tracer = engine, engine.Tracer
-	d.mu.Unlock()
+	st, unlock := d.state.Lock()
+	st.engine, st.follower.Tracer = engine, engine.Tracer
+	unlock()
 	engine.join(d)
 	return d.queue.Run(ctx)
 }
@@ -149,38 +164,38 @@ type delivery struct {
 // PutPlace adds or replaces a Backend; DeletePlace forgets one, and what was published
 // there stays. After PutPlace the World has to settle, which finds out what grants allow.
 func (d *Deliveries) PutPlace(p *Place) {
-	d.mu.Lock()
-	old := d.places[p.Name]
-	d.regrant = d.regrant || p.Closed || old != nil && old.Closed
-	d.places[p.Name] = p
-	d.mu.Unlock()
+	st, unlock := d.state.Lock()
+	old := st.places[p.Name]
+	st.regrant = st.regrant || p.Closed || old != nil && old.Closed
+	st.places[p.Name] = p
+	unlock()
 	d.everyZone()
 }
 
 // DeletePlace forgets a Backend.
 func (d *Deliveries) DeletePlace(name string) {
-	d.mu.Lock()
-	delete(d.places, name)
-	d.mu.Unlock()
+	st, unlock := d.state.Lock()
+	delete(st.places, name)
+	unlock()
 	d.everyZone()
 }
 
 func (d *Deliveries) everyZone() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for id := range d.zones {
+	st, unlock := d.state.Lock()
+	defer unlock()
+	for id := range st.zones {
 		d.queue.Enqueue(id)
 	}
 }
 
 // Mint gives the newest content of a Zone its serial although no server has taken it.
 func (d *Deliveries) Mint(ctx context.Context, id zone.ID) error {
-	d.mu.Lock()
+	st, unlock := d.state.Lock()
 	var feed *engine.Feed
-	if z := d.zones[id]; z != nil && z.feeds[z.snapshot.Name] != nil {
+	if z := st.zones[id]; z != nil && z.feeds[z.snapshot.Name] != nil {
 		feed = z.feeds[z.snapshot.Name].feed
 	}
-	d.mu.Unlock()
+	unlock()
 	if feed == nil {
 		return nil
 	}
@@ -196,27 +211,28 @@ func (d *Deliveries) Sync(id zone.ID) { d.queue.Enqueue(id) }
 
 // Settle takes in one step of the World.
 func (d *Deliveries) Settle(s core.Settlement) {
-	d.mu.Lock()
-	first := !d.judged
-	d.mu.Unlock()
+	first := !d.hasJudged()
 	var stored map[zone.ID]Stored
 	if first {
 		stored = d.storedBefore(s)
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	st, unlock := d.state.Lock()
+	defer unlock()
 	if first {
-		d.begin(s, stored)
+		st.begin(s, stored)
+		if st.opening.call != nil {
+			time.AfterFunc(openingPatience, d.hurry)
+		}
 	}
 	for _, delta := range s.Delta.Zones {
 		snapshot, accepted := s.View.Snapshot(delta.ID)
-		z := d.deliveryOf(delta.ID)
+		z := st.deliveryOf(delta.ID)
 		if z.frozen != nil {
 			z.frozen.note(delta, snapshot)
 			snapshot = z.frozen.outgoing()
 		}
 		moved := z.accepted != accepted || z.snapshot.Name != snapshot.Name || !z.known
-		d.heirs.note(z, accepted, snapshot.Name)
+		st.heirs.note(z, accepted, snapshot.Name)
 		z.accepted, z.snapshot = accepted, snapshot
 		if l := z.feeds[snapshot.Name]; accepted && l != nil && l.live && !moved {
 			if z.frozen != nil {
@@ -234,23 +250,23 @@ func (d *Deliveries) Settle(s core.Settlement) {
 		}
 		d.queue.Enqueue(delta.ID)
 	}
-	if d.regrant || slices.ContainsFunc(s.Delta.Verdicts, func(id zone.ID) bool { return d.zones[id] != nil }) {
-		d.allow(s.View)
+	if st.regrant || slices.ContainsFunc(s.Delta.Verdicts, func(id zone.ID) bool { return st.zones[id] != nil }) {
+		st.allow(s.View)
 	}
-	for _, id := range d.asked {
+	for _, id := range st.asked {
 		d.queue.Enqueue(id)
 	}
-	d.regrant, d.asked = false, nil
-	d.wait(s)
+	st.regrant, st.asked = false, nil
+	st.wait(s)
 }
 
-// deliveryOf returns what there is about a Zone, and begins it if need be. mu is held.
-func (d *Deliveries) deliveryOf(id zone.ID) *delivery {
-	z := d.zones[id]
+// deliveryOf returns what there is about a Zone, and begins it if need be.
+func (st *state) deliveryOf(id zone.ID) *delivery {
+	z := st.zones[id]
 	if z == nil {
 		z = &delivery{id: id, feeds: map[dnsname.Name]*zoneFeed{}}
-		d.zones[id] = z
-		if f, asked := d.asks[id]; asked {
+		st.zones[id] = z
+		if f, asked := st.asks[id]; asked {
 			z.freeze(f)
 		}
 	}
@@ -278,13 +294,13 @@ func (d *Deliveries) storedBefore(s core.Settlement) map[zone.ID]Stored {
 	return all
 }
 
-// begin takes in the first step of the World: all Zones that there are. mu is held.
-func (d *Deliveries) begin(s core.Settlement, stored map[zone.ID]Stored) {
-	d.judged, d.earlier = true, stored
-	d.beginOpening(s)
-	d.queue.Enqueue(zone.ID{}) // nothing is the last to arrive where nothing is to be delivered
+// begin takes in the first step of the World: all Zones that there are.
+func (st *state) begin(s core.Settlement, stored map[zone.ID]Stored) {
+	st.judged, st.earlier = true, stored
+	st.beginOpening(s)
+	st.queue.Enqueue(zone.ID{}) // nothing is the last to arrive where nothing is to be delivered
 	for id := range stored {
-		d.queue.Enqueue(id)
+		st.queue.Enqueue(id)
 	}
 }
 
@@ -300,10 +316,10 @@ func changedKeys(delta zone.ZoneDelta) []rr.Key {
 }
 
 // allow notes which closed Places may serve which Zones.
-func (d *Deliveries) allow(w *zone.World) {
-	closed := slices.Collect(maps.Values(d.places))
+func (st *state) allow(w *zone.World) {
+	closed := slices.Collect(maps.Values(st.places))
 	closed = slices.DeleteFunc(closed, func(p *Place) bool { return !p.Closed })
-	for id, z := range d.zones {
+	for id, z := range st.zones {
 		if len(closed) == 0 && len(z.allowed) == 0 {
 			continue
 		}
@@ -316,7 +332,7 @@ func (d *Deliveries) allow(w *zone.World) {
 		slices.Sort(allowed)
 		if !slices.Equal(allowed, z.allowed) {
 			z.allowed = allowed
-			d.queue.Enqueue(id)
+			st.queue.Enqueue(id)
 		}
 	}
 }

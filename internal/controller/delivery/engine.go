@@ -44,7 +44,7 @@ func (e *Engine) owner(feed string) *Deliveries {
 	parts := e.parts
 	e.mu.Unlock()
 	for _, d := range parts {
-		if d.feedOf(feed) != nil {
+		if _, is := d.zoneOf(feed); is {
 			return d
 		}
 	}

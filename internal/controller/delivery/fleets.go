@@ -50,13 +50,13 @@ type Assignment struct {
 
 // AssignmentOf returns the fleets that a Zone is assigned to.
 func (d *Deliveries) AssignmentOf(id zone.ID) Assignment {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	z := d.zones[id]
+	st, unlock := d.state.Lock()
+	defer unlock()
+	z := st.zones[id]
 	if z == nil {
-		return Assignment{Decided: d.judged && !d.regrant}
+		return Assignment{Decided: st.judged && !st.regrant}
 	}
-	out := Assignment{Zone: z.snapshot.Name, UID: z.uid, Since: z.created, Decided: d.judged && !d.regrant &&
+	out := Assignment{Zone: z.snapshot.Name, UID: z.uid, Since: z.created, Decided: st.judged && !st.regrant &&
 		(z.looked || !z.accepted)}
 	if l := z.current(); l != nil {
 		out.Fleets = z.fleets
@@ -71,12 +71,12 @@ func (d *Deliveries) AssignmentOf(id zone.ID) Assignment {
 
 // Decided reports whether it is known of every Zone where it is to be.
 func (d *Deliveries) Decided() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if !d.judged || d.regrant {
+	st, unlock := d.state.Lock()
+	defer unlock()
+	if !st.judged || st.regrant {
 		return false
 	}
-	for _, z := range d.zones {
+	for _, z := range st.zones {
 		if z.accepted && !z.looked {
 			return false
 		}
@@ -86,10 +86,10 @@ func (d *Deliveries) Decided() bool {
 
 // Assigned returns the Zones that are, or are about to be, in fleets.
 func (d *Deliveries) Assigned() []zone.ID {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	st, unlock := d.state.Lock()
+	defer unlock()
 	var out []zone.ID
-	for id, z := range d.zones {
+	for id, z := range st.zones {
 		if len(z.fleets) > 0 && z.current() != nil {
 			out = append(out, id)
 		}

@@ -43,7 +43,7 @@ func FreezeOf(o metav1.Object) *Freeze {
 	return &Freeze{Reason: Reason(reason), Serial: uint32(n)}
 }
 
-// frozen is what is held of a Zone, and what waits meanwhile. Deliveries.mu guards it.
+// frozen is what is held of a Zone, and what waits meanwhile.
 type frozen struct {
 	Freeze
 
@@ -60,27 +60,27 @@ type frozen struct {
 // name is withdrawn all the same, and so is one that is deleted: nobody keeps a name that others have taken back by
 // freezing it. To say the same again changes nothing.
 func (d *Deliveries) Freeze(id zone.ID, f *Freeze) {
-	d.mu.Lock()
-	was, asked := d.asks[id]
+	st, unlock := d.state.Lock()
+	was, asked := st.asks[id]
 	switch {
 	case f == nil && !asked || f != nil && asked && was == *f:
-		d.mu.Unlock()
+		unlock()
 		return
 	case f == nil:
-		delete(d.asks, id)
+		delete(st.asks, id)
 	default:
-		d.asks[id] = *f
+		st.asks[id] = *f
 	}
 	var waited []rr.Key
-	switch z := d.zones[id]; {
+	switch z := st.zones[id]; {
 	case z == nil:
 	case f == nil:
-		waited = d.thaw(z)
+		waited = st.thaw(z)
 	default:
 		z.freeze(*f)
 	}
 	d.queue.Enqueue(id)
-	d.mu.Unlock()
+	unlock()
 	d.republished(id)
 	d.changed(id)
 	if len(waited) > 0 {
@@ -88,7 +88,7 @@ func (d *Deliveries) Freeze(id zone.ID, f *Freeze) {
 	}
 }
 
-// freeze holds what is published, or has it looked for when the Zone is looked at next. mu is held.
+// freeze holds what is published, or has it looked for when the Zone is looked at next.
 func (z *delivery) freeze(f Freeze) {
 	if z.frozen != nil {
 		z.frozen.Freeze = f
@@ -104,8 +104,8 @@ func (z *delivery) freeze(f Freeze) {
 	z.snapshot = z.frozen.outgoing()
 }
 
-// thaw lets a Zone follow the objects again. It returns the sets that waited. mu is held.
-func (d *Deliveries) thaw(z *delivery) []rr.Key {
+// thaw lets a Zone follow the objects again. It returns the sets that waited.
+func (st *state) thaw(z *delivery) []rr.Key {
 	f := z.frozen
 	if f == nil {
 		return nil
@@ -119,7 +119,7 @@ func (d *Deliveries) thaw(z *delivery) []rr.Key {
 }
 
 // recall takes over what an earlier run has published of a frozen Zone, once it is accepted: what is written down, or
-// what objects say if that is the same. It returns the sets that wait. mu is held.
+// what objects say if that is the same. It returns the sets that wait.
 func (z *delivery) recall(stored Stored) []rr.Key {
 	f := z.frozen
 	if f == nil || f.recalled || !z.accepted {
@@ -316,18 +316,17 @@ func (z *delivery) waits(key rr.Key) *controller.Outcome {
 // Outgoing returns what is published of a Zone, or about to be, and whether that is so because it is frozen: if not, it
 // is what the World has. Content without a hash is nothing, or not known yet.
 func (d *Deliveries) Outgoing(id zone.ID) (content zone.Snapshot, frozen bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	z := d.zones[id]
+	st, unlock := d.state.Lock()
+	defer unlock()
+	z := st.zones[id]
 	if z == nil {
-		_, frozen = d.asks[id]
+		_, frozen = st.asks[id]
 		return zone.Snapshot{}, frozen
 	}
 	return z.snapshot, z.frozen != nil
 }
 
 // told returns the sets of a Zone that was thawed, once, when every server has them: their claims have not heard of it.
-// mu is held.
 func (l *zoneFeed) told() []rr.Key {
 	if l == nil || l.thawedAt == 0 || l.done < l.thawedAt {
 		return nil

@@ -16,7 +16,10 @@ func TestABackendThatGetsGrantsGoesOnServingWhoHasOne(t *testing.T) {
 		s.servedIs("org", "True Served: Served by one.")
 		soa, _, _ := m.Truth(parse(t, "example.org."))
 
-		closed := &Place{Name: "one", Created: born, Kind: "memory", Audit: -1, Servers: s.d.places["one"].Servers}
+		st, unlock := s.d.state.Lock()
+		servers := st.places["one"].Servers
+		unlock()
+		closed := &Place{Name: "one", Created: born, Kind: "memory", Audit: -1, Servers: servers}
 		granting(closed)
 		s.d.PutPlace(closed)
 		s.settle()

@@ -9,7 +9,7 @@ import (
 )
 
 // heirs are Zones that come into the place of others of their names: a server has one content and then the other, and
-// is not emptied in between. Deliveries.mu guards them.
+// is not emptied in between.
 type heirs struct {
 	named   map[dnsname.Name]zone.ID // the Zone that has a name by now; of several pinned ones the last
 	waiting map[zone.ID][]zone.ID    // who is withdrawn when an heir has been attached
@@ -29,39 +29,30 @@ func (h *heirs) note(z *delivery, accepted bool, name dnsname.Name) {
 	}
 }
 
-// awaitsHeir reports whether a Zone is to stay where it is for now, because another has its name and is about to be
-// attached there. It is looked at again when that is done. mu is held, and let go of while the store is asked.
-func (d *Deliveries) awaitsHeir(z *delivery) bool {
-	found := map[zone.ID]Stored{}
+// heirsOf returns who else has a name by now that a Zone has to leave.
+func (st *state) heirsOf(z *delivery) []zone.ID {
+	var found []zone.ID
 	for name := range z.feeds {
 		if z.accepted && name == z.snapshot.Name {
 			continue // it stays: pinned Zones may have one name
 		}
-		if heir := d.heirs.named[name]; !heir.IsZero() && heir != z.id {
-			found[heir] = Stored{}
+		if heir := st.heirs.named[name]; !heir.IsZero() && heir != z.id {
+			found = append(found, heir)
 		}
 	}
-	if len(found) == 0 {
-		return false
-	}
-	d.mu.Unlock()
-	for id := range found {
-		if stored, exists := d.store.Load(id); exists {
-			found[id] = stored
-		} else {
-			delete(found, id)
+	return found
+}
+
+// awaitsHeir reports whether a Zone is to stay where it is for now, because another has its name and is about to be
+// attached there. It is looked at again when that is done.
+func (st *state) awaitsHeir(z *delivery, heirs map[zone.ID]Stored) bool {
+	for id, stored := range heirs {
+		heir := st.zones[id]
+		comes := func(p *Place) bool { return z.leavesTo(heir, p) }
+		if heir != nil && heir.accepted && !heir.moves() && slices.ContainsFunc(st.wanted(heir, stored), comes) {
+			st.heirs.waiting[id] = append(st.heirs.waiting[id], z.id)
+			return true
 		}
-	}
-	d.mu.Lock()
-	for id, stored := range found {
-		heir := d.zones[id]
-		if heir == nil || !heir.accepted || heir.moves() || !slices.ContainsFunc(d.wanted(heir, stored), func(p *Place) bool {
-			return z.leavesTo(heir, p)
-		}) {
-			continue
-		}
-		d.heirs.waiting[id] = append(d.heirs.waiting[id], z.id)
-		return true
 	}
 	return false
 }
@@ -111,10 +102,10 @@ func (z *delivery) attachedTo(p *Place) bool {
 
 // succeed has those looked at that waited for a Zone.
 func (d *Deliveries) succeed(heir zone.ID) {
-	d.mu.Lock()
-	waiting := d.heirs.waiting[heir]
-	delete(d.heirs.waiting, heir)
-	d.mu.Unlock()
+	st, unlock := d.state.Lock()
+	waiting := st.heirs.waiting[heir]
+	delete(st.heirs.waiting, heir)
+	unlock()
 	for _, id := range waiting {
 		d.queue.Enqueue(id)
 	}

@@ -86,9 +86,9 @@ func (w deliveredWorld) Inspect(id zone.ID) (Inspected, error) {
 }
 
 func (d *Deliveries) hasJudged() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.judged
+	st, unlock := d.state.Lock()
+	defer unlock()
+	return st.judged
 }
 
 // A ServerStanding says how one server of a Zone stands.
@@ -104,16 +104,16 @@ type ServerStanding struct {
 
 // serversOf returns the servers of a Zone, and those from which it is being withdrawn.
 func (d *Deliveries) serversOf(id zone.ID) []ServerStanding {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	z := d.zones[id]
+	st, unlock := d.state.Lock()
+	defer unlock()
+	z := st.zones[id]
 	if z == nil {
 		return nil
 	}
 	var out []ServerStanding
 	for _, l := range z.feeds {
 		for key, a := range l.at {
-			out = append(out, d.standing(l, key, a, l.behind(a, l.seq)))
+			out = append(out, st.standing(l, key, a, l.behind(a, l.seq)))
 		}
 	}
 	return inOrder(out)
@@ -122,9 +122,9 @@ func (d *Deliveries) serversOf(id zone.ID) []ServerStanding {
 // serversOfSet returns the zone that a claim is in, and its servers as far as they concern the claim's set: of other
 // sets, and of how many there are, they say nothing.
 func (d *Deliveries) serversOfSet(home, claim zone.ID, key rr.Key) (dnsname.Name, []ServerStanding) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	z := d.zones[home]
+	st, unlock := d.state.Lock()
+	defer unlock()
+	z := st.zones[home]
 	if z == nil {
 		return dnsname.Name{}, nil
 	}
@@ -137,7 +137,7 @@ func (d *Deliveries) serversOfSet(home, claim zone.ID, key rr.Key) (dnsname.Name
 		if a.leaving {
 			continue
 		}
-		s := d.standing(l, at, a, l.behindWith(a, claim, key))
+		s := st.standing(l, at, a, l.behindWith(a, claim, key))
 		if set, shown := s.Has(key); shown {
 			s.Data, s.Shown = set.Data, true
 		}
@@ -160,14 +160,14 @@ func (l *zoneFeed) behindWith(a *attached, claim zone.ID, key rr.Key) *controlle
 	return refused(a.place, key, a.report.Refused[key])
 }
 
-// standing puts together what is known of one server. d.mu is held.
-func (d *Deliveries) standing(l *zoneFeed, key attachmentKey, a *attached, behind *controller.Outcome) ServerStanding {
+// standing puts together what is known of one server.
+func (st *state) standing(l *zoneFeed, key attachmentKey, a *attached, behind *controller.Outcome) ServerStanding {
 	s := ServerStanding{Delivered: Delivered{key.place, l.name}, Server: a.server, Serial: l.serialAt(a)}
 	if behind != nil {
 		s.Reason, s.Message = behind.Reason, behind.Message
 	}
-	if d.engine != nil {
-		s.Standing, _ = d.engine.Standing(key.target)
+	if st.engine != nil {
+		s.Standing, _ = st.engine.Standing(key.target)
 	}
 	return s
 }

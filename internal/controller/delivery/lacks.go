@@ -13,10 +13,10 @@ import (
 // lacking says which Backends a Zone is meant for and does not reach, nil if there are
 // none. Of several reasons the one that is hardest to mend elsewhere comes first: a
 // Backend that does not exist, that does not grant the zone, that cannot be used.
-func (d *Deliveries) lacking(z *delivery, wanted []*Place, refs []string) *controller.Outcome {
+func (st *state) lacking(z *delivery, wanted []*Place, refs []string) *controller.Outcome {
 	var all []controller.Outcome
 	for _, name := range refs {
-		p := d.places[name]
+		p := st.places[name]
 		switch {
 		case p == nil:
 			all = append(all, controller.Not(controller.ReasonBackendNotFound, fmt.Sprintf(
@@ -89,9 +89,9 @@ func (z *delivery) nowhere(l *zoneFeed) controller.Outcome {
 
 // Unhosted reports whether a Zone that is meant for a Backend is waiting for its service to have the zone.
 func (d *Deliveries) Unhosted(place string) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, z := range d.zones {
+	st, unlock := d.state.Lock()
+	defer unlock()
+	for _, z := range st.zones {
 		if z.lacks != nil && slices.Contains(z.unhosted, place) {
 			return true
 		}

@@ -7,9 +7,9 @@ import (
 // Leading returns the newest serial of a Zone and a server that was given it in this run; false if none was: nothing
 // has changed then, or no server has the change yet.
 func (d *Deliveries) Leading(id zone.ID) (server string, serial uint32, ok bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	z := d.zones[id]
+	st, unlock := d.state.Lock()
+	defer unlock()
+	z := st.zones[id]
 	if z == nil || !z.accepted {
 		return "", 0, false
 	}

@@ -8,9 +8,9 @@ import (
 // Learn adds sets to what may be at the servers on behalf of a Zone: a leader whose term
 // was over has written them down, and may have published them.
 func (d *Deliveries) Learn(id zone.ID, sets rr.Sets) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	z := d.zones[id]
+	st, unlock := d.state.Lock()
+	defer unlock()
+	z := st.zones[id]
 	if z == nil {
 		return
 	}
@@ -21,8 +21,8 @@ func (d *Deliveries) Learn(id zone.ID, sets rr.Sets) {
 		}
 		l.written, l.larger = written.Sets(), true
 		for key, a := range l.at {
-			d.engine.Attach(key.target, l.attachment(key.place, a))
-			d.engine.Audit(key.target)
+			st.engine.Attach(key.target, l.attachment(key.place, a))
+			st.engine.Audit(key.target)
 		}
 	}
 }

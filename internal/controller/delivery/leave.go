@@ -143,13 +143,12 @@ func leaves(asked bool, waited time.Duration, at map[obstacle]time.Duration) (no
 	return false, max(0, max(longest, at[underWay])-waited)
 }
 
-// obstacles returns what is in the way of a Zone, and the longest time that Backends with it have a Zone wait. mu is
-// held.
-func (d *Deliveries) obstacles(z *delivery) map[obstacle]time.Duration {
+// obstacles returns what is in the way of a Zone, and the longest time that Backends with it have a Zone wait.
+func (st *state) obstacles(z *delivery) map[obstacle]time.Duration {
 	out := map[obstacle]time.Duration{}
 	add := func(what obstacle, place string) {
 		wait := time.Duration(0)
-		if p := d.places[place]; p != nil {
+		if p := st.places[place]; p != nil {
 			wait = p.LeaveAfter
 		}
 		out[what] = max(out[what], wait)
@@ -172,58 +171,59 @@ func (d *Deliveries) obstacles(z *delivery) map[obstacle]time.Duration {
 	return out
 }
 
-// leave has a Zone that is being deleted go if it has waited long enough, or somebody has said so: it is delivered
-// nowhere then. mu is held, and let go of while that is stored.
-func (d *Deliveries) leave(ctx context.Context, z *delivery, stored Stored) error {
-	if d.left == nil || !stored.Deleting || z.id.Kind == KindLeft {
-		return nil
+// goes reports whether a Zone that is being deleted has waited long enough, or somebody has said so, and what it leaves
+// behind.
+func (st *state) goes(z *delivery, stored Stored) (behind []*Left, goes bool) {
+	if st.left == nil || !stored.Deleting || z.id.Kind == KindLeft {
+		return nil, false
 	}
-	at := d.obstacles(z)
+	at := st.obstacles(z)
 	if len(at) == 0 {
-		return nil
+		return nil, false
 	}
-	if goes, again := leaves(stored.Leave, d.clock().Sub(stored.Deleted), at); !goes {
+	if goes, again := leaves(stored.Leave, st.clock().Sub(stored.Deleted), at); !goes {
 		if again > 0 {
-			d.queue.EnqueueAfter(z.id, again)
+			st.queue.EnqueueAfter(z.id, again)
 		}
-		return nil
+		return nil, false
 	}
-	all := d.leftOf(z, stored)
-	d.mu.Unlock()
-	var failed error
+	return st.leftOf(z, stored), true
+}
+
+// leave stores what a Zone leaves behind.
+func (d *Deliveries) leave(ctx context.Context, all []*Left) error {
 	for _, l := range all {
 		if err := d.left.Leave(ctx, l); err != nil {
-			failed = fmt.Errorf("noting what %s leaves behind at Backend %s: %w", z.id, l.Place, err)
-			break
+			return fmt.Errorf("noting what %s leaves behind at Backend %s: %w", l.Of, l.Place, err)
 		}
 	}
-	d.mu.Lock()
-	if failed != nil {
-		return failed
-	}
-	for _, l := range all { // they come before the Zone goes: what the engine knows of the servers it keeps
-		if left, approved := d.left.Load(l.ID()); left != nil {
-			it, kept := d.deliveryOf(l.ID()), left.stored(approved)
-			d.remember(it, kept)
-			d.deliver(it, nil, kept)
-			it.looked, it.placed = true, true
-		}
-		d.queue.Enqueue(l.ID())
-	}
-	d.abandon(z)
 	return nil
 }
 
-// leftOf returns what a Zone leaves behind. mu is held.
-func (d *Deliveries) leftOf(z *delivery, stored Stored) []*Left {
+// leave has a Zone go whose remains are stored: it is delivered nowhere then.
+func (st *state) leave(z *delivery, all []*Left) {
+	for _, l := range all { // they come before the Zone goes: what the engine knows of the servers it keeps
+		if left, approved := st.left.Load(l.ID()); left != nil {
+			it, kept := st.deliveryOf(l.ID()), left.stored(approved)
+			st.remember(it, kept)
+			st.deliver(it, nil, kept)
+			it.looked, it.placed = true, true
+		}
+		st.queue.Enqueue(l.ID())
+	}
+	st.abandon(z)
+}
+
+// leftOf returns what a Zone leaves behind.
+func (st *state) leftOf(z *delivery, stored Stored) []*Left {
 	var all []*Left
 	for name, l := range z.feeds {
 		for _, place := range l.places() {
-			p := d.places[place]
+			p := st.places[place]
 			if p == nil {
 				continue // there is nobody to remove it
 			}
-			left := &Left{Place: place, Zone: name, UID: stored.UID, Of: z.id, Since: d.clock(), Whole: !p.Keep,
+			left := &Left{Place: place, Zone: name, UID: stored.UID, Of: z.id, Since: st.clock(), Whole: !p.Keep,
 				Ceiling: stored.Ceiling, Approved: stored.Approved}
 			if p.Keep {
 				left.Sets, left.Unknown = l.published()
@@ -265,24 +265,24 @@ func (l *zoneFeed) published() (sets rr.Sets, unknown int) {
 	return txn.Sets(), unknown
 }
 
-// abandon ends the delivery of a Zone wherever it is: what is there stays there. mu is held.
-func (d *Deliveries) abandon(z *delivery) {
+// abandon ends the delivery of a Zone wherever it is: what is there stays there.
+func (st *state) abandon(z *delivery) {
 	for name, l := range z.feeds {
 		for key := range l.at {
-			d.letGo(l, key)
+			st.letGo(l, key)
 		}
-		d.attachEnding(l, nil)
-		delete(d.feeds, l.id)
+		st.attachEnding(l, nil)
+		delete(st.feeds, l.id)
 		delete(z.feeds, name)
-		l.end(d.clock())
+		l.end(st.clock())
 	}
 }
 
 // LeftOutcome says why what a Zone has left behind is still there, nil if that is not known.
 func (d *Deliveries) LeftOutcome(id zone.ID) *Held {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	z := d.zones[id]
+	st, unlock := d.state.Lock()
+	defer unlock()
+	z := st.zones[id]
 	if z == nil {
 		return nil
 	}

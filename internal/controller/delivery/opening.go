@@ -15,7 +15,7 @@ const openingPatience = 30 * time.Second
 
 // An opening waits until all that was to be delivered when this run began has been, for a
 // server that lives in this process and must not answer, or be copied, before it has
-// everything. Guarded by Deliveries.mu.
+// everything.
 type opening struct {
 	owed map[zone.ID]struct{} // Zones that are still to be delivered
 	late bool                 // do not wait for those that fail
@@ -25,15 +25,19 @@ type opening struct {
 
 // WhenDelivered has f called, once, when every Zone that is accepted at the start has been
 // delivered, has been rejected, or could not be delivered for a while. It is for before Run.
-func (d *Deliveries) WhenDelivered(f func()) { d.opening.call = f }
+func (d *Deliveries) WhenDelivered(f func()) {
+	st, unlock := d.state.Lock()
+	defer unlock()
+	st.opening.call = f
+}
 
 // Everything returns what is delivered where, also what is being withdrawn, and what an
 // earlier run has delivered to a Backend that cannot be used now.
 func (d *Deliveries) Everything() map[Delivered]bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	st, unlock := d.state.Lock()
+	defer unlock()
 	all := map[Delivered]bool{}
-	for _, l := range d.feeds {
+	for _, l := range st.feeds {
 		for key := range l.at {
 			all[Delivered{key.place, l.name}] = true
 		}
@@ -44,29 +48,26 @@ func (d *Deliveries) Everything() map[Delivered]bool {
 	return all
 }
 
-// beginOpening notes what is to be delivered, as of the first step of the World. mu is held.
-func (d *Deliveries) beginOpening(s core.Settlement) {
-	o := &d.opening
+// beginOpening notes what is to be delivered, as of the first step of the World.
+func (st *state) beginOpening(s core.Settlement) {
+	o := &st.opening
 	o.owed = map[zone.ID]struct{}{}
 	for _, delta := range s.Delta.Zones {
 		if _, accepted := s.View.Snapshot(delta.ID); accepted {
 			o.owed[delta.ID] = struct{}{}
 		}
 	}
-	if o.call != nil {
-		time.AfterFunc(openingPatience, d.hurry)
-	}
 }
 
 // hurry ends the wait for what fails.
 func (d *Deliveries) hurry() {
-	d.mu.Lock()
-	d.opening.late = true
+	st, unlock := d.state.Lock()
+	st.opening.late = true
 	var left []zone.ID
-	for id := range d.opening.owed {
+	for id := range st.opening.owed {
 		left = append(left, id)
 	}
-	d.mu.Unlock()
+	unlock()
 	for _, id := range left {
 		if call := d.arrived(id); call != nil {
 			call()
@@ -77,13 +78,13 @@ func (d *Deliveries) hurry() {
 // arrived notes that a Zone may have been delivered. It returns what is to be called when it
 // was the last one.
 func (d *Deliveries) arrived(id zone.ID) func() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	o := &d.opening
+	st, unlock := d.state.Lock()
+	defer unlock()
+	o := &st.opening
 	if o.done || o.owed == nil {
 		return nil
 	}
-	if d.underWay(d.zones[id]) {
+	if st.underWay(st.zones[id]) {
 		return nil
 	}
 	delete(o.owed, id)
@@ -95,16 +96,16 @@ func (d *Deliveries) arrived(id zone.ID) func() {
 }
 
 // underWay reports whether a Zone is still to be delivered to a server that forgets.
-func (d *Deliveries) underWay(z *delivery) bool {
+func (st *state) underWay(z *delivery) bool {
 	if z == nil {
 		return false
 	}
-	if !z.looked || !z.placed && !d.opening.late {
+	if !z.looked || !z.placed && !st.opening.late {
 		return true
 	}
 	for _, l := range z.feeds {
 		for _, a := range l.at {
-			if a.volatile() && !l.held && (a.report == nil || a.fails() && !d.opening.late) {
+			if a.volatile() && !l.held && (a.report == nil || a.fails() && !st.opening.late) {
 				return true
 			}
 		}
@@ -128,9 +129,9 @@ func (a *attached) volatile() bool { return a.client.Limits().Volatile }
 // which ones it served; see engine.Feed.ReleaseSerials. It says whether such a server has the
 // Zone at all.
 func (d *Deliveries) ReleaseSerials(id zone.ID) (label engine.Label, settled, forgets bool) {
-	d.mu.Lock()
+	st, unlock := d.state.Lock()
 	var feed *engine.Feed
-	if z := d.zones[id]; z != nil {
+	if z := st.zones[id]; z != nil {
 		if l := z.current(); l != nil {
 			for _, a := range l.at {
 				if a.volatile() {
@@ -139,7 +140,7 @@ func (d *Deliveries) ReleaseSerials(id zone.ID) (label engine.Label, settled, fo
 			}
 		}
 	}
-	d.mu.Unlock()
+	unlock()
 	if feed == nil {
 		return engine.Label{}, false, false
 	}

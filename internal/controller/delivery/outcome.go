@@ -26,9 +26,9 @@ func (d *Deliveries) ZoneOutcome(id zone.ID) ZoneOutcome {
 }
 
 func (d *Deliveries) outcomeOf(id zone.ID) ZoneOutcome {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	z := d.zones[id]
+	st, unlock := d.state.Lock()
+	defer unlock()
+	z := st.zones[id]
 	if z == nil {
 		unseen := controller.Not(controller.ReasonPending, "The operator has not looked at it yet.")
 		return ZoneOutcome{Served: unseen, Leaving: true}
@@ -51,12 +51,12 @@ func (d *Deliveries) outcomeOf(id zone.ID) ZoneOutcome {
 			out.Keeping = out.Keeping || a.keep
 		}
 		for _, name := range other.owed {
-			p := d.places[name]
+			p := st.places[name]
 			out.Keeping = out.Keeping || p != nil && p.Keep
 		}
 	}
-	out.Places, out.Held = d.placesOf(z), z.held()
-	out.Served = d.served(z, l)
+	out.Places, out.Held = st.placesOf(z), z.held()
+	out.Served = st.served(z, l)
 	if z.frozen != nil && z.accepted {
 		out.Frozen = z.frozen.outcome(id)
 		if out.Frozen.Waiting > 0 && out.Served.Reason == controller.ReasonServed {
@@ -98,7 +98,7 @@ func lingering(l *zoneFeed) []rr.Key {
 }
 
 // placesOf tells also of what is about to be attached: a status that leaves it out undoes what Hold has stored.
-func (d *Deliveries) placesOf(z *delivery) []PlaceOutcome {
+func (st *state) placesOf(z *delivery) []PlaceOutcome {
 	var out []PlaceOutcome
 	for name, l := range z.feeds {
 		for key, a := range l.at {
@@ -112,7 +112,7 @@ func (d *Deliveries) placesOf(z *delivery) []PlaceOutcome {
 			out = append(out, p)
 		}
 		for _, place := range l.owed {
-			out = append(out, d.owes(z, l, place))
+			out = append(out, st.owes(z, l, place))
 		}
 	}
 	for _, where := range z.intended {
@@ -156,16 +156,16 @@ func (l *zoneFeed) serialAt(a *attached) uint32 {
 
 // owes says where a Backend stands that has what an earlier run published, and that
 // nobody has attached to since.
-func (d *Deliveries) owes(z *delivery, l *zoneFeed, place string) PlaceOutcome {
+func (st *state) owes(z *delivery, l *zoneFeed, place string) PlaceOutcome {
 	p := PlaceOutcome{Delivered: Delivered{place, l.name}, Reason: controller.ReasonWithdrawing, Message: z.problem}
-	if at := d.places[place]; l.live && at != nil && at.Problem != nil {
+	if at := st.places[place]; l.live && at != nil && at.Problem != nil {
 		p.Reason, p.Message = controller.ReasonBackendNotReady, at.Problem.Message
 	}
 	return p
 }
 
 // served sums up one feed up to its newest content.
-func (d *Deliveries) served(z *delivery, l *zoneFeed) controller.Outcome {
+func (st *state) served(z *delivery, l *zoneFeed) controller.Outcome {
 	if l == nil || !l.live {
 		return z.withdrawing()
 	}
@@ -191,9 +191,9 @@ func (z *delivery) withdrawing() controller.Outcome {
 
 // Reached says whether the set that a claim is part of is served as the claim asks.
 func (d *Deliveries) Reached(home, claim zone.ID, key rr.Key) controller.Outcome {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	z := d.zones[home]
+	st, unlock := d.state.Lock()
+	defer unlock()
+	z := st.zones[home]
 	if z == nil {
 		return controller.Not(controller.ReasonPending, "It is about to be delivered.")
 	}

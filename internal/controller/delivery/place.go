@@ -69,10 +69,10 @@ func (p *Place) serves(refs []string) bool {
 // Hosted reports whether a Zone that wants the backends refs goes to services alone, which have name servers of their
 // own for it.
 func (d *Deliveries) Hosted(refs []string) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	st, unlock := d.state.Lock()
+	defer unlock()
 	on := 0
-	for _, p := range d.places {
+	for _, p := range st.places {
 		if !p.serves(refs) {
 			continue
 		}

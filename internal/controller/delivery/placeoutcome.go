@@ -9,9 +9,9 @@ import (
 
 // PlaceOutcome returns how many Zones a Backend has, and what is wrong with its servers.
 func (d *Deliveries) PlaceOutcome(name string) (zones int, trouble *controller.Outcome) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, z := range d.zones {
+	st, unlock := d.state.Lock()
+	defer unlock()
+	for _, z := range st.zones {
 		there := false
 		for _, l := range z.feeds {
 			for key, a := range l.at {
@@ -39,12 +39,12 @@ func (d *Deliveries) PlaceOutcome(name string) (zones int, trouble *controller.O
 // Unsure reports whether PlaceOutcome may say less than what is true, as it does after
 // a start: there are Zones that were not looked at yet, or servers that said nothing yet.
 func (d *Deliveries) Unsure(name string) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if !d.judged || d.regrant {
+	st, unlock := d.state.Lock()
+	defer unlock()
+	if !st.judged || st.regrant {
 		return true
 	}
-	for _, z := range d.zones {
+	for _, z := range st.zones {
 		if z.accepted && !z.looked {
 			return true
 		}

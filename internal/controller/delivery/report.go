@@ -12,16 +12,16 @@ import (
 
 // hear takes in the engine's news.
 func (d *Deliveries) hear(r engine.Report) {
-	d.mu.Lock()
-	l := d.feeds[r.Feed]
+	st, unlock := d.state.Lock()
+	l := st.feeds[r.Feed]
 	if l == nil {
-		d.mu.Unlock()
+		unlock()
 		return
 	}
 	key := attachmentKey{l.placeOf(r.Name), r.Target}
 	a := l.at[key]
 	if a == nil {
-		d.mu.Unlock()
+		unlock()
 		return
 	}
 	if r.Withdrawn {
@@ -29,7 +29,7 @@ func (d *Deliveries) hear(r engine.Report) {
 		d.queue.Enqueue(l.zone)
 		d.onPlace(key.place) // it has one Zone less
 		last := l.live && len(l.at) == 0
-		d.mu.Unlock()
+		unlock()
 		if last {
 			d.refresh(l.zone) // the claims are served nowhere
 		}
@@ -52,12 +52,12 @@ func (d *Deliveries) hear(r engine.Report) {
 	if (before.Err == nil) != (r.Err == nil) || declined(before.Err) != declined(r.Err) || r.Seq > 0 && before.Seq == 0 {
 		d.onPlace(key.place)
 	}
-	claims := d.confirm(l)
+	claims := st.confirm(l)
 	refused = append(refused, l.told()...)
 	if failed {
 		claims = append(claims, slices.Collect(maps.Keys(l.waits))...)
 	}
-	d.mu.Unlock()
+	unlock()
 	if call := d.arrived(l.zone); call != nil {
 		call()
 	}
@@ -108,7 +108,7 @@ func (l *zoneFeed) failing() bool {
 }
 
 // confirm works out what is confirmed everywhere and returns the claims to be told.
-func (d *Deliveries) confirm(l *zoneFeed) []zone.ID {
+func (st *state) confirm(l *zoneFeed) []zone.ID {
 	l.done = 0
 	if l.confirmable() {
 		l.done = l.seq
@@ -133,23 +133,23 @@ func (d *Deliveries) confirm(l *zoneFeed) []zone.ID {
 		}
 		l.waiting = l.waiting[1:]
 	}
-	l.arrive(d.clock())
+	l.arrive(st.clock())
 	for len(l.times) > 0 && l.times[0].seq <= l.done {
-		d.metrics.Confirmed(d.clock().Sub(l.times[0].at))
+		st.metrics.Confirmed(st.clock().Sub(l.times[0].at))
 		l.times = l.times[1:]
 	}
 	return claims
 }
 
 // track notes that a content was published now.
-func (d *Deliveries) track(l *zoneFeed) {
+func (st *state) track(l *zoneFeed) {
 	if l.confirmable() && l.seq > l.done && (len(l.times) == 0 || l.times[len(l.times)-1].seq < l.seq) {
-		l.times = append(l.times, published{l.seq, d.clock()})
+		l.times = append(l.times, published{l.seq, st.clock()})
 	}
 }
 
 // wait notes which claims wait for which content.
-func (d *Deliveries) wait(s core.Settlement) {
+func (st *state) wait(s core.Settlement) {
 	byLine := map[*zoneFeed][]zone.ID{}
 	var others []zone.ID
 	seen := make(map[zone.ID]bool, len(s.Inputs)+len(s.Delta.Verdicts))
@@ -159,7 +159,7 @@ func (d *Deliveries) wait(s core.Settlement) {
 		}
 		seen[id] = true
 		v, ok := s.View.Verdict(id)
-		if z := d.zones[v.Zone]; ok && v.Accepted && id.Kind != zone.KindZone && z != nil {
+		if z := st.zones[v.Zone]; ok && v.Accepted && id.Kind != zone.KindZone && z != nil {
 			if l := z.current(); l != nil {
 				byLine[l] = append(byLine[l], id)
 				return
@@ -173,9 +173,9 @@ func (d *Deliveries) wait(s core.Settlement) {
 	for _, id := range s.Delta.Verdicts {
 		look(id)
 	}
-	defer d.traceStep(s)
+	defer st.traceStep(s)
 	for l, claims := range byLine {
-		d.track(l)
+		st.track(l)
 		if l.seq <= l.done || !l.confirmable() {
 			others = append(others, claims...)
 			continue
@@ -188,5 +188,5 @@ func (d *Deliveries) wait(s core.Settlement) {
 			others = append(others, claims...)
 		}
 	}
-	d.settled(others)
+	st.settled(others)
 }

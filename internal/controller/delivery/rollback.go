@@ -15,28 +15,52 @@ type Earlier func(ctx context.Context, now zone.Snapshot, serial uint32) (then z
 
 // rollBack has a frozen Zone hold the content that its object asks for, once what is published is known.
 func (d *Deliveries) rollBack(ctx context.Context, id zone.ID) error {
-	d.mu.Lock()
-	z := d.zones[id]
-	if z == nil || !z.frozen.rollsBack() || d.history == nil {
-		d.mu.Unlock()
+	asked, now := d.asksBack(id)
+	if asked == 0 {
 		return nil
 	}
-	asked, now := z.frozen.Freeze, z.frozen.content
-	d.mu.Unlock()
-	then, refusal, err := d.history(ctx, now, asked.Serial)
+	then, refusal, err := d.history(ctx, now, asked)
 	if err != nil {
-		return fmt.Errorf("finding the content of %s with serial %d: %w", id, asked.Serial, err)
+		return fmt.Errorf("finding the content of %s with serial %d: %w", id, asked, err)
 	}
-	d.mu.Lock()
-	f := z.frozen
-	if f == nil || f.Serial != asked.Serial || f.content.Hash != now.Hash || f.content.Name != now.Name {
-		d.mu.Unlock()
+	then.ID = id
+	keys, ok := d.goBack(asked, now, then, refusal)
+	if !ok {
 		return &controller.Later{}
 	}
-	keys := f.keys()
-	f.at, f.refusal = asked.Serial, refusal
+	d.republished(id)
+	d.tellWaiting(id, keys)
+	d.changed(id)
+	return nil
+}
+
+// asksBack returns the serial whose content is asked for of a Zone, 0 if none is, and what is published of it now.
+func (d *Deliveries) asksBack(id zone.ID) (serial uint32, now zone.Snapshot) {
+	st, unlock := d.state.Lock()
+	defer unlock()
+	z := st.zones[id]
+	if z == nil || !z.frozen.rollsBack() || d.history == nil {
+		return 0, zone.Snapshot{}
+	}
+	return z.frozen.Serial, z.frozen.content
+}
+
+// goBack has a Zone that was asked for and published as said hold an earlier content, or notes why it does not. It
+// returns the sets that wait, or do not any more.
+func (d *Deliveries) goBack(asked uint32, now, then zone.Snapshot, refusal error) (keys []rr.Key, ok bool) {
+	st, unlock := d.state.Lock()
+	defer unlock()
+	z := st.zones[then.ID]
+	if z == nil {
+		return nil, false
+	}
+	f := z.frozen
+	if f == nil || f.Serial != asked || f.content.Hash != now.Hash || f.content.Name != now.Name {
+		return nil, false
+	}
+	keys = f.keys()
+	f.at, f.refusal = asked, refusal
 	if refusal == nil {
-		then.ID = id
 		f.content = then
 		f.compare()
 		z.snapshot = f.outgoing()
@@ -49,12 +73,8 @@ func (d *Deliveries) rollBack(ctx context.Context, id zone.ID) error {
 		}
 		keys = append(keys, f.keys()...)
 	}
-	d.queue.Enqueue(id)
-	d.mu.Unlock()
-	d.republished(id)
-	d.tellWaiting(id, keys)
-	d.changed(id)
-	return nil
+	d.queue.Enqueue(then.ID)
+	return keys, true
 }
 
 // rollsBack reports whether an earlier content is asked for that was not looked for yet.

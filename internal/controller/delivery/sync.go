@@ -11,12 +11,12 @@ import (
 )
 
 // wanted returns the Places that a Zone is to be delivered to.
-func (d *Deliveries) wanted(z *delivery, stored Stored) []*Place {
+func (st *state) wanted(z *delivery, stored Stored) []*Place {
 	if !z.accepted || stored.Deleting {
 		return nil
 	}
 	var out []*Place
-	for _, p := range d.places {
+	for _, p := range st.places {
 		if p.serves(stored.Refs) && (!p.Closed || slices.Contains(z.allowed, p.Name)) {
 			out = append(out, p)
 		}
@@ -27,7 +27,7 @@ func (d *Deliveries) wanted(z *delivery, stored Stored) []*Place {
 
 // sync brings the delivery of one Zone to what it should be.
 func (d *Deliveries) sync(ctx context.Context, id zone.ID) error {
-	if err := d.syncZone(ctx, id); err != nil {
+	if err := d.visit(ctx, id); err != nil {
 		return err
 	}
 	if err := d.rollBack(ctx, id); err != nil {
@@ -40,110 +40,40 @@ func (d *Deliveries) sync(ctx context.Context, id zone.ID) error {
 	return nil
 }
 
-func (d *Deliveries) syncZone(ctx context.Context, id zone.ID) error {
-	stored, exists := d.store.Load(id)
-	d.mu.Lock()
-	if !d.judged || d.regrant {
-		d.asked = append(d.asked, id)
-		d.mu.Unlock()
-		return nil // Settle asks again
-	}
-	d.rememberAll()
-	if !exists {
-		d.vanished(id)
-		return nil
-	}
-	z := d.deliveryOf(id)
-	d.remember(z, stored)
-	waiting := z.recall(stored)
-	if stored.Deleting && z.accepted || d.awaitsHeir(z) {
-		d.mu.Unlock()
-		return nil // who has the name by now is not known yet: Settle asks again; or who has it is about to be attached
-	}
-	wanted := d.wanted(z, stored)
-	hold := d.holds(z, wanted)
-	if z.intended = nil; missing(hold, stored.Delivered) {
-		held := union(hold, stored.Delivered)
-		z.looked, z.intended = true, held
-		d.mu.Unlock()
-		if err := d.store.Hold(ctx, id, held); err != nil {
-			return err
-		}
-		d.mu.Lock()
-		if d.movedSince(z, stored, wanted, held) {
-			d.mu.Unlock()
-			return &controller.Later{}
-		}
-	}
-	was := z.standing()
-	claims := d.deliver(z, wanted, stored)
-	z.intended = nil
-	if err := d.leave(ctx, z, stored); err != nil {
-		d.mu.Unlock()
-		return err
-	}
-	z.uid, z.created, z.fleets = stored.UID, stored.Created, fleetsOf(wanted)
-	z.looked, z.placed = true, true
-	hold = d.holds(z, wanted)
-	l, live := z.feeds[z.snapshot.Name], z.accepted && !stored.Deleting
-	if z.lacks = nil; live {
-		z.lacks = d.lacking(z, wanted, stored.Refs)
-	}
-	news := z.differs(was)
-	waiting = append(waiting, l.told()...)
-	d.mu.Unlock()
-	d.settled(claims)
-	d.tellWaiting(id, waiting)
-
-	if live && l != nil && len(wanted) == 0 {
-		if _, err := l.feed.Mint(ctx); err != nil {
-			return err
-		}
-	}
-	d.changed(id)
-	if news {
-		d.refresh(id)
-	}
-	if len(hold) == 0 || missing(stored.Delivered, hold) {
-		return d.store.Hold(ctx, id, hold)
-	}
-	return nil
-}
-
 // movedSince reports whether a Backend was put again, or the Zone has another name: what is held is not what is wanted
 // by now.
-func (d *Deliveries) movedSince(z *delivery, stored Stored, wanted []*Place, held []Delivered) bool {
-	now := d.wanted(z, stored)
-	return d.regrant || !slices.Equal(now, wanted) || missing(d.holds(z, now), held)
+func (st *state) movedSince(z *delivery, stored Stored, wanted []*Place, held []Delivered) bool {
+	now := st.wanted(z, stored)
+	return st.regrant || !slices.Equal(now, wanted) || missing(st.holds(z, now), held)
 }
 
 // rememberAll takes over what earlier runs have delivered before any Zone is: one that is new begins above the serials
 // of who had its name.
-func (d *Deliveries) rememberAll() {
-	for id, was := range d.earlier {
+func (st *state) rememberAll() {
+	for id, was := range st.earlier {
 		if len(was.Delivered) > 0 {
-			d.remember(d.deliveryOf(id), was)
+			st.remember(st.deliveryOf(id), was)
 		}
 	}
-	d.earlier = nil
+	st.earlier = nil
 }
 
 // remember takes over, once, what an earlier run left behind.
-func (d *Deliveries) remember(z *delivery, stored Stored) {
+func (st *state) remember(z *delivery, stored Stored) {
 	if z.known {
 		return
 	}
 	z.known = true
 	for _, was := range stored.Delivered {
 		if z.feeds[was.Zone] == nil {
-			d.addFeed(z, was.Zone, stored)
+			st.addFeed(z, was.Zone, stored)
 		}
 		z.feeds[was.Zone].owed = append(z.feeds[was.Zone].owed, was.Place)
 	}
 }
 
 // holds returns where the Zone is or will be: what must not be forgotten.
-func (d *Deliveries) holds(z *delivery, wanted []*Place) []Delivered {
+func (st *state) holds(z *delivery, wanted []*Place) []Delivered {
 	var out []Delivered
 	for _, p := range wanted {
 		if !p.Observe && len(p.at(z.snapshot.Name)) > 0 {
@@ -204,30 +134,18 @@ func (z *delivery) differs(was standing) bool {
 		slices.ContainsFunc(was.unconfirmed, left)
 }
 
-// vanished ends the delivery of a Zone whose object is gone. mu is held, and is let go of.
-func (d *Deliveries) vanished(id zone.ID) {
-	z := d.zones[id]
-	if z != nil {
-		d.forget(z)
-	}
-	d.mu.Unlock()
-	if z != nil {
-		d.changed(id)
-	}
-}
-
 // forget ends all feeds of a Zone whose object is gone although nothing was withdrawn.
-func (d *Deliveries) forget(z *delivery) {
+func (st *state) forget(z *delivery) {
 	for _, l := range z.feeds {
 		for key := range l.at {
-			d.letGo(l, key)
+			st.letGo(l, key)
 		}
-		d.attachEnding(l, nil)
-		delete(d.feeds, l.id)
-		l.end(d.clock())
+		st.attachEnding(l, nil)
+		delete(st.feeds, l.id)
+		l.end(st.clock())
 	}
-	d.heirs.note(z, false, dnsname.Name{})
-	delete(d.zones, z.id)
+	st.heirs.note(z, false, dnsname.Name{})
+	delete(st.zones, z.id)
 }
 
 func compareDelivered(a, b Delivered) int {

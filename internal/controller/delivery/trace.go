@@ -22,14 +22,14 @@ type traced struct {
 	span trace.Span
 }
 
-// traceStep begins to follow the changes of one step of the World. The caller holds the lock.
-func (d *Deliveries) traceStep(s core.Settlement) {
-	if d.follower.Tracer == nil {
+// traceStep begins to follow the changes of one step of the World.
+func (st *state) traceStep(s core.Settlement) {
+	if st.follower.Tracer == nil {
 		return
 	}
-	now := d.clock()
+	now := st.clock()
 	for _, o := range s.Inputs {
-		if span := d.follower.Begin(s, o, now); span != nil && !d.homeOf(s, o).follow(span) {
+		if span := st.follower.Begin(s, o, now); span != nil && !st.homeOf(s, o).follow(span) {
 			span.End(trace.WithTimestamp(now))
 		}
 	}
@@ -58,17 +58,17 @@ func (z *delivery) follow(span trace.Span) bool {
 
 // homeOf is the Zone that a change is for: what is deleted does not say it, but the step does if it changed one Zone
 // alone.
-func (d *Deliveries) homeOf(s core.Settlement, o core.Input) *delivery {
+func (st *state) homeOf(s core.Settlement, o core.Input) *delivery {
 	v, _ := s.View.Verdict(o.ID)
 	switch {
 	case o.Gone() && len(s.Delta.Zones) == 1:
-		return d.zones[s.Delta.Zones[0].ID]
+		return st.zones[s.Delta.Zones[0].ID]
 	case !o.Gone() && !v.Accepted:
 		return nil
-	case d.zones[o.ID] != nil:
-		return d.zones[o.ID]
+	case st.zones[o.ID] != nil:
+		return st.zones[o.ID]
 	}
-	return d.zones[v.Zone]
+	return st.zones[v.Zone]
 }
 
 // begin takes over the changes from before the Zone was delivered.
@@ -133,9 +133,9 @@ func (e *Engine) causes(feed string, seq uint64) (now func() time.Time, changes 
 
 // causes are the changes that a content brings, the oldest first.
 func (d *Deliveries) causes(feed string, seq uint64) (changes []trace.Span) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	l := d.feeds[feed]
+	st, unlock := d.state.Lock()
+	defer unlock()
+	l := st.feeds[feed]
 	if l == nil {
 		return nil
 	}

@@ -25,11 +25,11 @@ func (p *Place) Stopped() bool {
 
 // updateClient gives an attachment the client that its server has now. Without credentials the attachment stays and
 // sends nothing: who takes them away means that. What is served there stays served.
-func (d *Deliveries) updateClient(l *zoneFeed, key attachmentKey, a *attached, p *Place) {
+func (st *state) updateClient(l *zoneFeed, key attachmentKey, a *attached, p *Place) {
 	if p.Stopped() {
 		if !controller.SameOutcome(a.without, p.Problem) {
 			a.client, a.without = &withheld{a.client.Limits(), p.Problem.Message}, p.Problem
-			d.engine.Attach(key.target, l.attachment(key.place, a))
+			st.engine.Attach(key.target, l.attachment(key.place, a))
 		}
 		return
 	}
@@ -37,7 +37,7 @@ func (d *Deliveries) updateClient(l *zoneFeed, key attachmentKey, a *attached, p
 		if s.Name == key.target.Server && s.View == key.target.View && (s.Backend != a.client || l.otherwiseHeld(a, p)) {
 			a.client, a.without = s.Backend, nil
 			a.protection, a.approved = p.Protection, l.approved
-			d.engine.Attach(key.target, l.attachment(key.place, a))
+			st.engine.Attach(key.target, l.attachment(key.place, a))
 		}
 	}
 }

@@ -97,7 +97,7 @@ type waiting struct {
 	claims []zone.ID
 }
 
-func (d *Deliveries) addFeed(z *delivery, name dnsname.Name, stored Stored) *zoneFeed {
+func (st *state) addFeed(z *delivery, name dnsname.Name, stored Stored) *zoneFeed {
 	l := &zoneFeed{id: z.id.String() + " " + name.String(), zone: z.id, name: name, at: map[attachmentKey]*attached{},
 		ending: map[attachmentKey]struct{}{}, waits: map[zone.ID]uint64{}}
 	config := engine.FeedConfig{ID: l.id, Zone: name, Created: stored.Created, Serial: stored.Serial,
@@ -106,8 +106,8 @@ func (d *Deliveries) addFeed(z *delivery, name dnsname.Name, stored Stored) *zon
 	if stored.Name == name {
 		config.Content = stored.Content
 	}
-	l.feed = d.engine.NewFeed(config)
-	z.feeds[name], d.feeds[l.id] = l, l
+	l.feed = st.engine.NewFeed(config)
+	z.feeds[name], st.feeds[l.id] = l, l
 	return l
 }
 
@@ -122,7 +122,7 @@ func within(sets rr.Sets, name dnsname.Name) rr.Sets {
 
 // deliver attaches the live feed to the wanted Places and withdraws everything else. It returns the claims to be told:
 // who they waited for may be there no more.
-func (d *Deliveries) deliver(z *delivery, wanted []*Place, stored Stored) []zone.ID {
+func (st *state) deliver(z *delivery, wanted []*Place, stored Stored) []zone.ID {
 	z.problem = ""
 	for _, l := range z.feeds {
 		l.approved = stored.Approved
@@ -131,11 +131,11 @@ func (d *Deliveries) deliver(z *delivery, wanted []*Place, stored Stored) []zone
 	for name, l := range z.feeds {
 		if !live || name != z.snapshot.Name {
 			l.live = false
-			d.attach(z, l, nil)
+			st.attach(z, l, nil)
 			if len(l.at)+len(l.owed) == 0 {
 				delete(z.feeds, name)
-				delete(d.feeds, l.id)
-				l.end(d.clock())
+				delete(st.feeds, l.id)
+				l.end(st.clock())
 			}
 		}
 	}
@@ -144,90 +144,90 @@ func (d *Deliveries) deliver(z *delivery, wanted []*Place, stored Stored) []zone
 	}
 	l := z.feeds[z.snapshot.Name]
 	if l == nil {
-		l = d.addFeed(z, z.snapshot.Name, stored)
+		l = st.addFeed(z, z.snapshot.Name, stored)
 		l.approved = stored.Approved
 	}
-	d.attach(z, l, wanted)
+	st.attach(z, l, wanted)
 	if !l.live {
 		l.live = true
 		if l.held = z.frozen != nil && !z.frozen.holds(); !l.held {
 			l.publish(z.snapshot, nil)
 			l.thawedAt = l.seq
 		}
-		d.track(l)
+		st.track(l)
 		z.begin()
 		for key, a := range l.at {
 			if a.report != nil {
-				d.onPlace(key.place) // a server that has it from before is complete again
+				st.onPlace(key.place) // a server that has it from before is complete again
 			}
 		}
 	}
-	return d.confirm(l)
+	return st.confirm(l)
 }
 
 // attach makes the attachments of a feed those of the wanted Places.
-func (d *Deliveries) attach(z *delivery, l *zoneFeed, wanted []*Place) {
+func (st *state) attach(z *delivery, l *zoneFeed, wanted []*Place) {
 	want := map[attachmentKey]bool{}
 	for _, p := range wanted {
 		servers := p.at(l.name)
 		for _, s := range servers {
 			key := attachmentKey{p.Name, backend.TargetKey{Server: s.Name, Zone: l.name, View: s.View}}
 			want[key] = true
-			d.attachTo(l, key, p, s)
+			st.attachTo(l, key, p, s)
 		}
 		if len(servers) > 0 || p.Observe {
 			l.owed = slices.DeleteFunc(l.owed, func(name string) bool { return name == p.Name })
 		}
 	}
-	d.attachEnding(l, wanted)
-	l.leaveUnnamed(d)
+	st.attachEnding(l, wanted)
+	l.leaveUnnamed(st)
 	for _, name := range slices.Clone(l.owed) {
-		if !slices.Contains(wanted, d.places[name]) { // one that is wanted and cannot be used now has it still
-			d.withdrawOwed(z, l, name)
+		if !slices.Contains(wanted, st.places[name]) { // one that is wanted and cannot be used now has it still
+			st.withdrawOwed(z, l, name)
 		}
 	}
 	for key, a := range l.at {
 		if want[key] {
 			continue
 		}
-		p := d.places[key.place]
+		p := st.places[key.place]
 		switch {
 		case p != nil && p.Passing && !p.names(key.target):
-			d.letGo(l, key)
+			st.letGo(l, key)
 		case p != nil && len(p.Servers) == 0 && slices.Contains(wanted, p):
-			d.updateClient(l, key, a, p) // The Backend cannot be used now; what is attached stays.
+			st.updateClient(l, key, a, p) // The Backend cannot be used now; what is attached stays.
 		case p == nil || a.observe || slices.Contains(wanted, p):
-			d.letGo(l, key) // The Backend is gone, or it has left this server: what is there stays there.
+			st.letGo(l, key) // The Backend is gone, or it has left this server: what is there stays there.
 		case a.leaving:
-			d.updateClient(l, key, a, p)
+			st.updateClient(l, key, a, p)
 		default:
 			a.leaving = true
-			if !d.engine.Withdraw(key.target, l.as(key.place)) {
-				d.letGo(l, key)
+			if !st.engine.Withdraw(key.target, l.as(key.place)) {
+				st.letGo(l, key)
 				continue
 			}
-			d.updateClient(l, key, a, p)
+			st.updateClient(l, key, a, p)
 		}
 	}
 }
 
 // letGo ends an attachment and leaves what is there.
-func (d *Deliveries) letGo(l *zoneFeed, key attachmentKey) {
-	d.engine.Detach(key.target, l.as(key.place))
+func (st *state) letGo(l *zoneFeed, key attachmentKey) {
+	st.engine.Detach(key.target, l.as(key.place))
 	delete(l.at, key)
-	d.onPlace(key.place) // it has one Zone less
+	st.onPlace(key.place) // it has one Zone less
 }
 
 // leaveUnnamed gives up servers that their Backend does not name any more, while a zone is withdrawn from them: what is
 // there stays there, as where the zone is live. What was theirs is owed by the servers that the Backend names now,
 // which may be the same under a better address.
-func (l *zoneFeed) leaveUnnamed(d *Deliveries) {
+func (l *zoneFeed) leaveUnnamed(st *state) {
 	for key, a := range l.at {
-		p := d.places[key.place]
+		p := st.places[key.place]
 		if !a.leaving || p == nil || p.Problem != nil || len(p.Servers) == 0 || p.names(key.target) {
 			continue
 		}
-		d.letGo(l, key)
+		st.letGo(l, key)
 		if !p.Passing && !slices.Contains(l.owed, p.Name) {
 			l.owed = append(l.owed, p.Name)
 		}
@@ -235,7 +235,7 @@ func (l *zoneFeed) leaveUnnamed(d *Deliveries) {
 }
 
 // attachEnding has servers that are about to end get what is new, and lets go of those that have ended.
-func (d *Deliveries) attachEnding(l *zoneFeed, wanted []*Place) {
+func (st *state) attachEnding(l *zoneFeed, wanted []*Place) {
 	serve := map[attachmentKey]bool{}
 	for _, p := range wanted {
 		for _, s := range p.Servers {
@@ -247,20 +247,20 @@ func (d *Deliveries) attachEnding(l *zoneFeed, wanted []*Place) {
 			if _, known := l.ending[key]; known {
 				continue
 			}
-			d.attachTo(l, key, p, s) // a new leader may not have been before
+			st.attachTo(l, key, p, s) // a new leader may not have been before
 			delete(l.at, key)
 			l.ending[key] = struct{}{}
 		}
 	}
 	for key := range l.ending {
 		if !serve[key] {
-			d.engine.Detach(key.target, l.as(key.place))
+			st.engine.Detach(key.target, l.as(key.place))
 			delete(l.ending, key)
 		}
 	}
 }
 
-func (d *Deliveries) attachTo(l *zoneFeed, key attachmentKey, p *Place, s Server) {
+func (st *state) attachTo(l *zoneFeed, key attachmentKey, p *Place, s Server) {
 	a := l.at[key]
 	if a != nil && !a.leaving && a.client == s.Backend && a.observe == p.Observe && a.keep == (p.Keep || l.exact) &&
 		a.audit == p.Audit && reflect.DeepEqual(a.registry, p.Registry) && !l.otherwiseHeld(a, p) {
@@ -270,7 +270,7 @@ func (d *Deliveries) attachTo(l *zoneFeed, key attachmentKey, p *Place, s Server
 		observe: p.Observe, keep: p.Keep || l.exact, registry: p.Registry, audit: p.Audit, protection: p.Protection,
 		approved: l.approved}
 	l.at[key] = a
-	d.engine.Attach(key.target, l.attachment(key.place, a))
+	st.engine.Attach(key.target, l.attachment(key.place, a))
 }
 
 // as is the name of the attachment to a Place: several Zones of one name may be attached to one target.
@@ -294,11 +294,11 @@ func (l *zoneFeed) attachment(name string, a *attached) engine.Attachment {
 }
 
 // withdrawOwed withdraws what an earlier run has left at a Place.
-func (d *Deliveries) withdrawOwed(z *delivery, l *zoneFeed, name string) {
-	p := d.places[name]
+func (st *state) withdrawOwed(z *delivery, l *zoneFeed, name string) {
+	p := st.places[name]
 	switch {
 	case p == nil:
-		d.log.Info("what a zone was delivered to is gone; what was published there stays", "zone", l.name.String(), "at",
+		st.log.Info("what a zone was delivered to is gone; what was published there stays", "zone", l.name.String(), "at",
 			name)
 	case p.Observe: // where nothing is written, nothing is withdrawn
 	case p.Problem != nil:
@@ -307,7 +307,7 @@ func (d *Deliveries) withdrawOwed(z *delivery, l *zoneFeed, name string) {
 	default:
 		for _, s := range p.at(l.name) {
 			key := attachmentKey{p.Name, backend.TargetKey{Server: s.Name, Zone: l.name, View: s.View}}
-			d.attachTo(l, key, p, s)
+			st.attachTo(l, key, p, s)
 		}
 	}
 	l.owed = slices.DeleteFunc(l.owed, func(o string) bool { return o == name })
@@ -353,33 +353,47 @@ func (l *zoneFeed) publish(s zone.Snapshot, changed []rr.Key) {
 
 // raise stores a ceiling.
 func (d *Deliveries) raise(ctx context.Context, feed string, ceiling uint32) error {
-	l := d.feedOf(feed)
-	if l == nil {
+	id, ok := d.zoneOf(feed)
+	if !ok {
 		return fmt.Errorf("raising the ceiling of %s: %w", feed, errGone)
 	}
-	return d.store.Raise(ctx, l.zone, ceiling)
+	return d.store.Raise(ctx, id, ceiling)
 }
 
 // record stores sets in the ledger.
 func (d *Deliveries) record(ctx context.Context, feed string, sets []rr.Set) error {
-	l := d.feedOf(feed)
-	if l == nil {
+	id, ok := d.enter(feed, sets)
+	if !ok {
 		return fmt.Errorf("recording sets of %s: %w", feed, errGone)
 	}
-	d.mu.Lock()
+	return d.store.Record(ctx, id, sets)
+}
+
+// enter puts sets into the ledger of a feed, and returns whose it is.
+func (d *Deliveries) enter(feed string, sets []rr.Set) (zone.ID, bool) {
+	st, unlock := d.state.Lock()
+	defer unlock()
+	l := st.feeds[feed]
+	if l == nil {
+		return zone.ID{}, false
+	}
 	txn := l.written.Txn()
 	for _, set := range sets {
 		l.enter(txn, set)
 	}
 	l.written, l.larger = txn.Sets(), true
-	d.mu.Unlock()
-	return d.store.Record(ctx, l.zone, sets)
+	return l.zone, true
 }
 
 var errGone = fmt.Errorf("the zone is not delivered any more")
 
-func (d *Deliveries) feedOf(feed string) *zoneFeed {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.feeds[feed]
+// zoneOf returns the Zone of a feed.
+func (d *Deliveries) zoneOf(feed string) (zone.ID, bool) {
+	st, unlock := d.state.Lock()
+	defer unlock()
+	l := st.feeds[feed]
+	if l == nil {
+		return zone.ID{}, false
+	}
+	return l.zone, true
 }
