@@ -82,8 +82,9 @@ func (c *Ceilings) Forget(id zone.ID) {
 	delete(known.turns, id)
 }
 
-// raises is how often a ceiling is stored again that met with another version of the object.
-const raises = 10
+// raises is how often a ceiling is stored again at once that met with another version of the object: who asked for it
+// tries again soon.
+const raises = 4
 
 // Raise stores a ceiling in the object of a zone. That another operator has stored a later one is the error Overtaken.
 // A zone that was renamed has two feeds: each waits for the other's answer, or would take what that one has stored for
