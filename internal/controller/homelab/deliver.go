@@ -195,9 +195,6 @@ func (k *Controller) removed(s *slot, do step, err error) {
 		c.removals, c.upserts.Schedule = attempts{}, servers.Schedule{}
 		s.tidy()
 	}
-	if len(s.claims) > 0 && s.confirmed != "" {
-		s.last, s.confirmed = s.confirmed, "" // it may have been the same record by another split of the name
-	}
 	for _, h := range do.free {
 		if now := h.record.key; now != s.key && now.fqdn == s.key.fqdn && now.kind == s.key.kind {
 			if other := m.slots[now]; other != nil && other.confirmed != "" {
