@@ -78,12 +78,26 @@ func (w *witness) hooked(at string, before, after []dnshook.Record, lost bool) {
 	t := notice{witness: w, want: w.wishes.heapAt(at), holding: w.holding(at, ""), at: at, zone: "its class"}
 	if !lost {
 		t.judge(m)
+		t.judgeAliases(m.After)
 	}
 	var changed []rr.Key
 	for _, c := range m.Batch.Changes {
 		changed = append(changed, c.Key)
 	}
 	t.enter(m, changed, lost)
+}
+
+// judgeAliases looks whether a CNAME stands beside something else (RFC 1034 §3.6.2), which most servers refuse.
+func (t notice) judgeAliases(sets rr.Sets) {
+	beside := map[dnsname.Name]int{}
+	for set := range sets.All() {
+		beside[set.Name]++
+	}
+	for set := range sets.All() {
+		if set.Type == rr.TypeCNAME && beside[set.Name] > 1 {
+			t.notef("%s has %s beside other sets", t.at, set.Key())
+		}
+	}
 }
 
 // setsOf are records of the protocol of DNSClasses as sets.

@@ -67,7 +67,8 @@ const (
 //	                                          has x not
 //	never Zone a/org                          the status of an object never has a line in it from now on; "not x": always
 //	late zones 60s, failing 409 after 30s,    what is wrong with the API server from then on: see troubles
-//	gone 30s, unread dnsendpoints 5m
+//	tardy zones/status 1s, gone 30s,
+//	unread dnsendpoints 5m
 //	settled                                   servers have what objects ask for by now, and statuses say so
 //	undefine dnsendpoints                     somebody deletes the definition of a kind, and with it all objects
 //	define dnsendpoints                       somebody applies it again

@@ -1,8 +1,11 @@
 package sim
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -19,7 +22,8 @@ type trouble struct {
 	broken  map[string]time.Time     // until then watches end after one event
 	failing string                   // how writes are answered: one of failures
 	of      string                   // which writes those are: "zones", "zones/status", "status"; "": all
-	stored  bool                     // after they were stored
+	stored  string                   // when they are stored: before the answer, not at all, or some time after it
+	tardy   map[string]time.Duration // how late some writes are answered, by what they are of
 	until   time.Time                // of failing
 	back    time.Time                // until then it is gone
 	begun   bool                     // it has been gone, or has failed
@@ -33,18 +37,26 @@ type trouble struct {
 //	late zones 60s            who watches Zones is told a minute late from now on; 0s: at once again
 //	failing 409 after 30s     for so long it stores what is written, and answers 409, 429, 500 or, with "timeout", 504
 //	failing 409 before 30s    it stores nothing
+//	failing timeout late 30s  it stores that three seconds after its answer
 //	failing 403 before zones/status 30s    so it is with some writes: of a resource, of its status, or of any "status"
+//	tardy zones/status 1s     some writes are stored at once and answered so late from now on; 0s: at once again
 //	gone 30s                  for so long there is none
 //	broken zones 30s          for so long who begins to watch Zones is told of one, and no more
 //	expire zones              who watches Zones is told (410) that what has happened is forgotten
 //	absent 30s                operators crash, and for so long there is none
 //	unread dnsendpoints 5m    for so long operators may not read DNSEndpoints (403), nor watch them any more
 var troubles = map[string][]int{
-	"late": {3}, "failing": {4, 5}, "gone": {2}, "broken": {3}, "expire": {2}, "absent": {2}, "unread": {3},
+	"late": {3}, "failing": {4, 5}, "tardy": {3}, "gone": {2}, "broken": {3}, "expire": {2}, "absent": {2}, "unread": {3},
 }
 
-// failures are how writes are answered that fail.
-var failures = []string{"403", "409", "429", "500", "timeout"}
+// failures are how writes are answered that fail, and moments when they are stored.
+var (
+	failures = []string{"403", "409", "429", "500", "timeout"}
+	moments  = []string{"before", "after", "late"} // it fails before it stores, or after that, or stores late
+)
+
+// lateness is how long after its answer a write is stored that comes late.
+const lateness = 3 * time.Second
 
 // inTrouble reports whether a step begins a trouble.
 func inTrouble(words []string) bool {
@@ -88,6 +100,11 @@ func (a *API) begin(words []string) error {
 		for k := range s.changed {
 			s.wake(k)
 		}
+	case "tardy":
+		if a.trouble.tardy == nil {
+			a.trouble.tardy = map[string]time.Duration{}
+		}
+		a.trouble.tardy[words[1]] = d
 	case "broken":
 		if a.trouble.broken == nil {
 			a.trouble.broken = map[string]time.Time{}
@@ -106,11 +123,11 @@ func (a *API) begin(words []string) error {
 
 // fail has writes fail until a time. store.mu is held.
 func (a *API) fail(words []string, until time.Time) error {
-	if !slices.Contains(failures, words[1]) || words[2] != "after" && words[2] != "before" {
-		return fmt.Errorf("it fails with one of %q, after or before it has stored", failures)
+	if !slices.Contains(failures, words[1]) || !slices.Contains(moments, words[2]) {
+		return fmt.Errorf("it fails with one of %q, at one of %q", failures, moments)
 	}
 	t := &a.trouble
-	t.failing, t.stored, t.until, t.begun, t.of = words[1], words[2] == "after", until, true, ""
+	t.failing, t.stored, t.until, t.begun, t.of = words[1], words[2], until, true, ""
 	if len(words) == 5 {
 		t.of = words[3]
 	}
@@ -148,8 +165,12 @@ func (a *API) serve(r *http.Request) (*http.Response, error) {
 	case a.lacks(r, t):
 		return failure(r, errNoKind(r.Method, schema.GroupResource{Resource: "objects"}, ""))
 	case t.failing == "" || !counts(r) || !now.Before(t.until) || !a.concerns(r, t.of):
-		return a.RoundTrip(r)
-	case t.stored:
+		return a.answersLate(r)
+	case t.stored == "late":
+		if err := a.storeLate(r); err != nil {
+			return nil, err
+		}
+	case t.stored == "after":
 		response, err := a.RoundTrip(r)
 		if err != nil {
 			return nil, err
@@ -160,6 +181,45 @@ func (a *API) serve(r *http.Request) (*http.Response, error) {
 		_ = response.Body.Close() // nobody hears of it
 	}
 	return t.refusal(r)
+}
+
+// answersLate is RoundTrip with the time that some answers take.
+func (a *API) answersLate(r *http.Request) (*http.Response, error) {
+	response, err := a.RoundTrip(r)
+	if err != nil || !counts(r) {
+		return response, err
+	}
+	a.store.mu.Lock()
+	var takes time.Duration
+	for of, d := range a.trouble.tardy {
+		if a.concerns(r, of) {
+			takes = max(takes, d)
+		}
+	}
+	a.store.mu.Unlock()
+	select {
+	case <-time.After(takes):
+		return response, nil
+	case <-r.Context().Done():
+		_ = response.Body.Close()
+		return nil, r.Context().Err()
+	}
+}
+
+// storeLate has a write be stored some time after now, as far as it can be then.
+func (a *API) storeLate(r *http.Request) error {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err
+	}
+	again := r.Clone(context.Background())
+	again.Body = io.NopCloser(bytes.NewReader(body))
+	time.AfterFunc(lateness, func() {
+		if response, err := a.RoundTrip(again); err == nil {
+			_ = response.Body.Close()
+		}
+	})
+	return nil
 }
 
 // concerns reports whether a request is for a resource, or for a subresource of any; "" is every request.

@@ -23,6 +23,8 @@ import (
 //	down dns.example              nobody answers there
 //	silent dns.example            it takes requests, and does not answer them
 //	ill dns.example               it answers 500
+//	lost dns.example              it does what it is told, and answers 502
+//	refuse dns.example VALUE      it takes no records with a value from now on
 //	blind dns.example             it does not say what it has
 //	up dns.example                it is well again; only blind it stays
 //	keep dns.example              its content is kept, as a backup is
@@ -33,8 +35,9 @@ type webhook struct {
 	handler *dnshook.Handler
 	world   *World
 	key     string
-	state   string // "": it is well; otherwise down, silent or ill
+	state   string // "": it is well; otherwise down, silent, ill or lost
 	blind   bool
+	refused string // a value that it does not take; "": none
 	kept    []dnshook.Record
 }
 
@@ -66,12 +69,18 @@ func (h *webhook) step(words []string) error {
 	h.world.mu.Lock()
 	defer h.world.mu.Unlock()
 	switch words[0] {
-	case "down", "silent", "ill":
+	case "down", "silent", "ill", "lost":
 		h.state = words[0]
 	case "up":
 		h.state = ""
 	case "blind":
 		h.blind = true
+	case "refuse":
+		if len(words) != 3 {
+			return errors.New("the value is missing")
+		}
+		h.refused = words[2]
+		h.world.eyes.refuses(h.at, h.refused)
 	case "keep":
 		h.kept = h.records.Records()
 	case "lose":
@@ -153,7 +162,7 @@ func (w wire) RoundTrip(r *http.Request) (response *http.Response, err error) {
 // answer is what a webhook makes of a request.
 func (h *webhook) answer(r *http.Request, body []byte) (*http.Response, error) {
 	h.world.mu.Lock()
-	state, blind := h.state, h.blind
+	state, blind, refused := h.state, h.blind, h.refused
 	h.world.mu.Unlock()
 	out := httptest.NewRecorder()
 	switch {
@@ -166,6 +175,9 @@ func (h *webhook) answer(r *http.Request, body []byte) (*http.Response, error) {
 		out.WriteHeader(http.StatusInternalServerError)
 	case blind && r.Method == http.MethodGet && !strings.HasSuffix(r.URL.Path, "/health"):
 		out.WriteHeader(http.StatusMethodNotAllowed)
+	case refused != "" && r.Method == http.MethodPost && bytes.Contains(body, []byte(`"`+refused+`"`)):
+		out.WriteHeader(http.StatusBadRequest)
+		_, _ = out.WriteString(`{"success":false,"error":{"code":"INVALID_VALUE","message":"it takes no such value"}}`)
 	default:
 		in := r.Clone(r.Context())
 		in.Body, in.RequestURI = io.NopCloser(bytes.NewReader(body)), r.URL.RequestURI()
@@ -173,6 +185,10 @@ func (h *webhook) answer(r *http.Request, body []byte) (*http.Response, error) {
 		h.handler.ServeHTTP(out, in)
 		if r.Method != http.MethodGet {
 			h.world.eyes.hooked(h.at, before, h.records.Records(), false)
+		}
+		if state == "lost" {
+			out = httptest.NewRecorder()
+			out.WriteHeader(http.StatusBadGateway)
 		}
 	}
 	answer := out.Result()

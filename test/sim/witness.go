@@ -33,6 +33,7 @@ type witness struct {
 	held     map[string]map[string]*holding // by server, and zone or class
 	born     map[ref]birth
 	scopes   map[string]plan.Scope // what name servers make of what they are told
+	refused  map[string]string     // a value that a server of a DNSClass does not take
 	silences []silence
 	books    books
 	stays    map[stay]time.Time   // since when statuses name them
@@ -65,7 +66,7 @@ type value struct {
 
 func newWitness(now func() time.Time, sources []string) *witness {
 	return &witness{now: now, wishes: newWishes(newAsking(sources)), held: map[string]map[string]*holding{},
-		born: map[ref]birth{}, scopes: map[string]plan.Scope{}, changed: map[string]time.Time{},
+		born: map[ref]birth{}, scopes: map[string]plan.Scope{}, refused: map[string]string{}, changed: map[string]time.Time{},
 		books: books{sets: map[ref]rr.Sets{}, ceilings: map[ref]uint32{}, used: map[ref]uint32{}},
 		stays: map[stay]time.Time{}, parted: map[string]time.Time{}}
 }
@@ -85,6 +86,9 @@ const latest = 12 * time.Minute
 func (w *witness) blur(words []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if words[0] == "tardy" {
+		return // operators see what has become of objects
+	}
 	d, _ := time.ParseDuration(words[len(words)-1]) // one without is over at once
 	switch until := w.now().Add(d + latest); {
 	case words[0] == "late" && d > 0:
@@ -250,11 +254,20 @@ func (t notice) wantedSince(lacked, put time.Time) bool {
 	return lacked.Before(put) && t.now().Sub(lacked) > together && t.now().After(t.mixed)
 }
 
-// judgeDeletion looks at a set that goes.
+// refuses is told of a value that a server of a DNSClass does not take from now on.
+func (w *witness) refuses(at, value string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.refused[at] = value
+}
+
+// judgeDeletion looks at a set that goes. Where its successor is refused, it goes all the same.
 func (t notice) judgeDeletion(key rr.Key) {
 	a := t.want.places[t.at]
 	put := t.holding.put[key]
+	wanted, _ := t.want.sets.Get(key)
 	switch {
+	case t.refused[t.at] != "" && slices.Contains(wanted.Data, t.refused[t.at]):
 	case a == nil:
 		t.notef("%s of %s is taken from %s, where it never was to be", key, t.zone, t.at)
 	case a.keep && len(t.want.all[key]) == 0 && put.IsZero(): // what an operator put there was judged then
