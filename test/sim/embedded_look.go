@@ -37,6 +37,23 @@ type seen struct {
 	sets   rr.Sets
 }
 
+// watch has replicas be looked at, if operators have name servers of their own, until end is called.
+func (w *World) watch(ctx context.Context) (end func()) {
+	if !w.embedded {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		w.observe(ctx)
+	}()
+	return func() {
+		cancel()
+		<-over
+	}
+}
+
 // observe looks at all replicas whenever something has happened, until the context ends.
 func (w *World) observe(ctx context.Context) {
 	for {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
@@ -78,6 +77,7 @@ const (
 //	restore bumped                            it has the backup again, with higher revisions
 //	replace                                   an object is deleted and, once it is gone, made again
 //	clock -2h                                 the API server's clock jumps
+//	verbose 50ms                              operators log each verdict from now on, and that takes so long
 //	seed 17                                   how long each message takes
 //	fault crash after 37                      what goes wrong: see Fault; "crash after 3 NAME" is at the third effect
 //	                                          of this name
@@ -213,17 +213,14 @@ func (l Life) Live(ctx context.Context, kinds *Kinds, run Run) (Outcome, error) 
 		return Outcome{}, err
 	}
 	started := false
-	watch, endWatch := context.WithCancel(ctx)
-	defer endWatch()
-	var watching sync.WaitGroup
+	endWatch := func() {}
+	defer func() { endWatch() }()
 	for _, s := range l.Steps {
 		words := strings.Fields(s.Text)
 		if words[0] == "begin" {
 			started = true
 			w.parts.Go(func() { w.supervise(ctx) })
-			if w.embedded {
-				watching.Go(func() { w.observe(watch) })
-			}
+			endWatch = w.watch(ctx)
 			continue
 		}
 		w.acts()
@@ -242,12 +239,14 @@ func (l Life) Live(ctx context.Context, kinds *Kinds, run Run) (Outcome, error) 
 		<-time.After(auditAfter - since)
 	}
 	w.calm()
-	if l.Fault.Kind == None && !l.Unsucceeded {
-		w.succeed()
-	}
 	endWatch()
-	watching.Wait()
 	state := w.replicated(ctx)
+	if l.Fault.Kind == None && !l.Unsucceeded {
+		endWatch = w.watch(ctx)
+		w.succeed()
+		endWatch()
+		state = w.replicated(ctx)
+	}
 	w.promises()
 	w.updatesHold()
 	state += w.state()
@@ -284,10 +283,8 @@ func (w *World) step(ctx context.Context, words []string, data []byte) error {
 		return w.comeBack(len(words) > 1)
 	case words[0] == "replace":
 		return w.replace(ctx, string(data))
-	case words[0] == "clock" && len(words) == 2:
-		d, err := time.ParseDuration(words[1])
-		w.api.store.jump(d)
-		return err
+	case (words[0] == "clock" || words[0] == "verbose") && len(words) == 2:
+		return w.pace(words)
 	case words[0] == "apply":
 		return w.apply(ctx, string(data))
 	case words[0] == "deny" || words[0] == "try":
@@ -330,6 +327,19 @@ func (w *World) step(ctx context.Context, words []string, data []byte) error {
 		return errors.New("there is no such step, or no such server")
 	}
 	return w.serverStep(w.servers[words[1]], words)
+}
+
+// pace has the API server's clock jump, or operators take time to log.
+func (w *World) pace(words []string) error {
+	d, err := time.ParseDuration(words[1])
+	if words[0] == "clock" {
+		w.api.store.jump(d)
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.verbose = d
+	return err
 }
 
 // serverStep does what happens to a name server.

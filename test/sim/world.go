@@ -90,6 +90,7 @@ type World struct {
 	recent   map[string][]time.Time // those of the last second
 	messages map[string]int         // of a name
 	rest     time.Time              // until then no operator begins
+	verbose  time.Duration          // how long it takes to log what was judged; 0: nobody does
 	wrong    []string               // what must never happen and did
 	crashed  chan struct{}
 	living   []*operator
@@ -177,7 +178,7 @@ func (w *World) begin(ctx context.Context) {
 		err := w.run(ctx, Process{
 			Chance: chance,
 			Config: &rest.Config{Host: "http://203.0.113.1", Transport: o}, Connect: o.connector, Open: o.open,
-			Log:      slog.New(slog.DiscardHandler),
+			Log:      slog.New(slowLog{w}),
 			Dialects: w.dialects, Sources: w.eyes.wishes.asking.names, Webhooks: wire{o}, Pods: o.pods(),
 			DNS: at, Listen: o.listen, Dial: o.dial, Admit: o.reviews,
 		})
