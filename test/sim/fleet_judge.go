@@ -160,6 +160,44 @@ func (p *pod) configured(object *unstructured.Unstructured, now time.Time) bool 
 	})
 }
 
+// listed looks whether the status of an instance names a zone that a secondary of it is given: what the secondary has
+// is known by nothing else.
+func (p *pod) listed(zone string) {
+	s := p.nodes.world.api.store
+	s.mu.Lock()
+	instance := s.objects[ref{p.nodes.world.api.kinds.named("Bind9Instance"), p.of.NamespacedName}]
+	s.mu.Unlock()
+	if instance == nil {
+		return
+	}
+	zones, _, _ := unstructured.NestedSlice(instance.Object, "status", "zones")
+	if !slices.ContainsFunc(zones, func(z any) bool {
+		one, _ := z.(map[string]any)
+		return one["zoneName"] == zone
+	}) {
+		p.wrong("a secondary is given %s, and the status of its instance does not name that", zone)
+	}
+}
+
+// rolls looks, when the pods of a Deployment are to be replaced, whether those of another one of its cluster are being
+// replaced. Where some are not ready anyhow, nothing is lost. store.mu is held.
+func (n *nodes) rolls(r ref, was *rollout) {
+	cluster := was.template.Labels[bindy.ClusterLabel]
+	for _, p := range n.sorted() {
+		if p.of == r && (!p.ready || p.hash != was.hash) {
+			return
+		}
+	}
+	for _, p := range n.sorted() {
+		plan := n.plans[p.of]
+		if p.of == r || p.of.Namespace != r.Namespace || plan == nil || plan.template.Labels[bindy.ClusterLabel] != cluster ||
+			p.hash == plan.hash || !p.leaves.IsZero() {
+			continue
+		}
+		n.wrong = append(n.wrong, fmt.Sprintf("the pods of %s are being replaced, and those of %s are to be, too", p.of, r))
+	}
+}
+
 func (p *pod) wrong(format string, args ...any) {
 	p.nodes.world.fail(p.of.NamespacedName.String() + ": " + fmt.Sprintf(format, args...))
 }

@@ -167,6 +167,8 @@ func (p *pod) make(body []byte) (int, any) {
 		}
 		p.disk.zones.AddZone(zone, soa, sets...)
 		p.nodes.begin(p.of.Namespace, zone)
+	} else {
+		p.listed(c.ZoneName)
 	}
 	p.disk.sites[zone] = s
 	p.expect(c.ZoneName, true)

@@ -46,6 +46,7 @@ type nodes struct {
 	collected uint64              // revision up to which the garbage collector has looked
 	stories   map[story]*telling
 	made      int           // pods
+	wrong     []string      // that deploy has found
 	slow      time.Duration // by which pods start later
 }
 
@@ -359,6 +360,9 @@ func (n *nodes) planOf(r ref, object *unstructured.Unstructured) *rollout {
 		out.template = known.template
 	} else if err := runtime.DefaultUnstructuredConverter.FromUnstructured(template, &out.template); err != nil {
 		n.world.fail("a Deployment cannot be read: " + err.Error())
+	}
+	if known != nil && known.hash != out.hash {
+		n.rolls(r, known)
 	}
 	n.plans[r] = out
 	return out

@@ -16,6 +16,7 @@ import (
 // none.
 func (n *nodes) deploy() {
 	s := n.world.api.store
+	defer n.tellWrong()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	deployments := s.sorted(func(r ref, _ *unstructured.Unstructured) bool { return r.kind.Kind == "Deployment" })
@@ -35,6 +36,14 @@ func (n *nodes) deploy() {
 			delete(n.plans, r)
 		}
 	}
+}
+
+// tellWrong notes what deploy has found, which it cannot while it holds the store.
+func (n *nodes) tellWrong() {
+	for _, text := range n.wrong {
+		n.world.fail(text)
+	}
+	n.wrong = nil
 }
 
 // scale makes and removes pods of one Deployment, and says how many there are. store.mu is held, as for all of this
