@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// rules are the rights of one kind that config/rbac has for these parts.
+// rules are the rights of one kind that config/rbac has for these parts, each once.
 func rules(t *testing.T, kind string, parts ...string) []rbac.PolicyRule {
 	t.Helper()
 	var out []rbac.PolicyRule
@@ -27,8 +27,10 @@ func rules(t *testing.T, kind string, parts ...string) []rbac.PolicyRule {
 			if err := yaml.Unmarshal([]byte(text), &role); err != nil {
 				t.Fatal(err)
 			}
-			if role.Kind == kind {
-				out = append(out, role.Rules...)
+			for _, rule := range role.Rules {
+				if role.Kind == kind && !slices.ContainsFunc(out, func(r rbac.PolicyRule) bool { return cmp.Equal(r, rule) }) {
+					out = append(out, rule)
+				}
 			}
 		}
 	}
