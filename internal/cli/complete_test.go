@@ -35,6 +35,26 @@ kind: Record
 metadata: {name: www, namespace: complete-two}
 spec: {domainName: www.complete-two.example., type: A, rdata: 192.0.2.1}
 ---
+apiVersion: bindy.firestoned.io/v1beta1
+kind: ARecord
+metadata: {name: host, namespace: complete-two}
+spec: {name: host, ipv4Addresses: [192.0.2.1]}
+---
+apiVersion: dns.homelab.mortenolsen.pro/v1alpha1
+kind: DNSRecord
+metadata: {name: lab, namespace: complete-two}
+spec: {dnsClassRef: {name: none}, type: A, domain: lab.example, subdomain: www, values: [192.0.2.1]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: shop, namespace: complete-two}
+spec: {ports: [{port: 80}]}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: web, namespace: complete-two}
+spec: {defaultBackend: {service: {name: shop, port: {number: 80}}}}
+---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata: {name: complete, namespace: complete-two}
@@ -84,6 +104,16 @@ func TestNamesOfZonesAreCompleted(t *testing.T) {
 		{"an object", []string{"explain", "-n", "complete-two", "zone/t"}, "zone/two\n"},
 		{"a DNSZone", []string{"explain", "-n", "complete-two", "dnszone/t"}, "dnszone/three\n"},
 		{"a Record", []string{"explain", "-n", "complete-two", "record/"}, "record/www\n"},
+		{"an ARecord", []string{"explain", "-n", "complete-two", "arecord/h"}, "arecord/host\n"},
+		{"a DNSRecord of either group", []string{"explain", "-n", "complete-two", "dnsrecords/"}, "dnsrecords/lab\n"},
+		{"one of the group that is said",
+			[]string{"explain", "-n", "complete-two", "dnsrecord.dns.homelab.mortenolsen.pro/"},
+			"dnsrecord.dns.homelab.mortenolsen.pro/lab\n"},
+		{"none of another group", []string{"explain", "-n", "complete-two", "dnsrecord.extensions.gardener.cloud/"}, ""},
+		{"a Service", []string{"explain", "-n", "complete-two", "service/s"}, "service/shop\n"},
+		{"an Ingress", []string{"explain", "-n", "complete-two", "ingress/"}, "ingress/web\n"},
+		{"no object of a kind that one may not list",
+			[]string{"explain", "--as", "complete-two", "-n", "complete-two", "arecord/"}, ""},
 		{"no object that one may not list", []string{"explain", "--as", "complete-two", "-n", "complete-one", "zone/"}, ""},
 		{"what a tenant may see", []string{"diff", "--as", "complete-two", "-n", "complete-two", ""}, two},
 		{"nothing where there is a name", []string{"export", "complete-one.example", ""}, ""},

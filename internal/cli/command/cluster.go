@@ -47,7 +47,10 @@ func (f *ClusterFlags) RegisterConnection(cmd *cobra.Command) {
 }
 
 // A Cluster is what is asked of an API server: Zones, their ZoneSlices, DNSZones, and the Leases of operators.
-type Cluster struct{ zones, slices, bindy, leases rest.Interface }
+type Cluster struct {
+	config                       *rest.Config
+	zones, slices, bindy, leases rest.Interface
+}
 
 // Kubizone is where objects of kubi.zone are asked for, by the name of their resource.
 func (c *Cluster) Kubizone(resource string) Kind { return Kind{c.zones, resource} }
@@ -102,7 +105,7 @@ func (f *ClusterFlags) Connect(env Env) (*Cluster, string, error) {
 		one.APIPath, one.GroupVersion, one.NegotiatedSerializer = "/apis", &version, codecs
 		return rest.RESTClientFor(one)
 	}
-	var c Cluster
+	c := Cluster{config: config}
 	for version, client := range map[schema.GroupVersion]*rest.Interface{
 		kubizone.GroupVersion: &c.zones, zonefold.GroupVersion: &c.slices, bindy.GroupVersion: &c.bindy,
 		coordinationv1.SchemeGroupVersion: &c.leases,

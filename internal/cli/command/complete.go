@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/cli/plain"
 )
 
@@ -65,10 +64,16 @@ func CompleteZones(env Env, cluster *ClusterFlags, said *string) cobra.Completio
 func CompleteObjects(env Env, cluster *ClusterFlags, said *string) cobra.CompletionFunc {
 	return complete(env, cluster, said, func(ctx context.Context, c *Cluster, namespace, begun string,
 		take func(name, description string)) error {
-		if kindName, _, ok := strings.Cut(begun, "/"); ok {
-			return eachName(ctx, c, kindName, namespace, func(name string) { take(kindName+"/"+name, "") })
+		kindName, _, ok := strings.Cut(begun, "/")
+		if !ok {
+			return eachZone(ctx, c, namespace, func(z *FoundZone) { take(z.Name, z.String()) })
 		}
-		return eachZone(ctx, c, namespace, func(z *FoundZone) { take(z.Name, z.String()) })
+		for _, kind := range zoneKinds(c) {
+			if strings.EqualFold(strings.TrimSuffix(kindName, "s"), kind.name) {
+				return kind.each(ctx, namespace, func(z *FoundZone) { take(kindName+"/"+z.Name, "") })
+			}
+		}
+		return nil
 	})
 }
 
@@ -81,7 +86,11 @@ func CompleteNames(env Env, in *ObjectFlags) cobra.CompletionFunc {
 		if !ok {
 			return zoneNames(ctx, c, namespace, begun, take)
 		}
-		return eachName(ctx, c, kindName, namespace, func(name string) { take(kindName+"/"+name, "") })
+		f, err := NewFetcher(c.config, namespace)
+		if err != nil {
+			return err
+		}
+		return f.names(ctx, kindName, func(name string) { take(kindName+"/"+name, "") })
 	})
 }
 
@@ -106,22 +115,4 @@ func eachZone(ctx context.Context, c *Cluster, namespace string, visit func(*Fou
 		_ = kind.each(ctx, namespace, visit) // the same
 	}
 	return nil
-}
-
-// eachName tells the names of the Zones, DNSZones or Records of a namespace.
-func eachName(ctx context.Context, c *Cluster, of, namespace string, take func(string)) error {
-	of = strings.TrimSuffix(strings.ToLower(of), "s")
-	for _, kind := range zoneKinds(c) {
-		if of == strings.ToLower(kind.name) {
-			return kind.each(ctx, namespace, func(z *FoundZone) { take(z.Name) })
-		}
-	}
-	if of != "record" {
-		return nil
-	}
-	return EachPage(ctx, c.Kubizone("records"), namespace, func(list *kubizone.RecordList) {
-		for i := range list.Items {
-			take(list.Items[i].Name)
-		}
-	})
 }

@@ -135,29 +135,38 @@ func (f *fetcher) FetchAll(ctx context.Context, sources bool) error {
 
 // fetch lists the objects of a kind, if the cluster has it: in one version of it.
 func (f *fetcher) fetch(ctx context.Context, r manifest.Resource) error {
-	gv, err := schema.ParseGroupVersion(r.GroupVersion)
-	if err != nil {
+	at, resource, err := f.locate(r)
+	if err != nil || resource == "" {
 		return err
 	}
-	kind := gv.WithKind(r.Kind).GroupKind()
-	resource, served, err := f.resource(gv, r.Kind)
-	if err != nil || !served || f.found[kind] {
-		return err
-	}
-	f.found[kind] = true
-	path := "/apis/" + gv.String()
-	if gv.Group == "" {
-		path = "/api/" + gv.Version
-	}
-	err = f.list(ctx, path+"/"+resource.Name)
+	err = f.list(ctx, at+"/"+resource)
 	if !apierrors.IsForbidden(err) {
 		return err
 	}
 	if r.Cluster {
-		f.Unseen = append(f.Unseen, fmt.Sprintf("You may not list %s.", resource.Name))
+		f.Unseen = append(f.Unseen, fmt.Sprintf("You may not list %s.", resource))
 		return nil
 	}
-	return f.fetchNamespaces(ctx, path, resource.Name)
+	return f.fetchNamespaces(ctx, at, resource)
+}
+
+// locate returns the path of the group of a kind, and the kind's resource; "": the cluster does not have it, or another
+// version of it was located before.
+func (f *fetcher) locate(r manifest.Resource) (path, resource string, err error) {
+	gv, err := schema.ParseGroupVersion(r.GroupVersion)
+	if err != nil {
+		return "", "", err
+	}
+	kind := gv.WithKind(r.Kind).GroupKind()
+	known, served, err := f.resource(gv, r.Kind)
+	if err != nil || !served || f.found[kind] {
+		return "", "", err
+	}
+	f.found[kind] = true
+	if gv.Group == "" {
+		return "/api/" + gv.Version, known.Name, nil
+	}
+	return "/apis/" + gv.String(), known.Name, nil
 }
 
 // fetchNamespaces lists the objects of a kind in those namespaces that are looked into.

@@ -172,6 +172,12 @@ type Resource struct {
 	Source             bool // it asks for names by what it is there for, or such ones depend on it
 }
 
+// IsCalled reports whether people may call the kind so, as in Ref.IsCalled.
+func (r Resource) IsCalled(alias string) bool {
+	k, known := kindOf(r.GroupVersion, r.Kind)
+	return known && k.isCalled(alias)
+}
+
 // Resources returns all kinds that are read.
 func Resources() []Resource {
 	sources := sourceKinds()
