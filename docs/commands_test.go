@@ -62,6 +62,7 @@ func executions() []execution {
 		{page: "docs/homelab.md", begins: "kubectl annotate -n production", not: shows},
 		{page: "docs/homelab.md", begins: "kubectl patch -n production", not: "it is for an operator that is gone for good"},
 		{page: "docs/import.md", begins: "$ zonefold import file", test: "internal/cli TestScripts/import-file"},
+		{page: "docs/inspect.md", begins: "zonefold diff", test: "test/inspect TestTenantsInspectTheirOwn"},
 		{page: "docs/inspect.md", begins: "kubectl get --raw", test: "test/inspect TestTenantsInspectTheirOwn"},
 		{page: "docs/inspect.md", begins: "kubectl delete apiservice", not: "it is for an operator that is gone for good"},
 		{page: "docs/install.md", test: "test/install TestInstalling"},

@@ -73,7 +73,7 @@ func addInspection(ctx context.Context, m *parts) error {
 			Handler: inspect.Handler(inspect.Config{
 				Resources: m.resources, Proxy: proxy, Client: m.GetClient(), Pass: leader, Log: m.log,
 			}),
-			ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 15 * time.Second,
+			ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: time.Minute,
 			IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		},
 	}))

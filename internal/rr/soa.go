@@ -26,6 +26,12 @@ func (s SOA) Data() string {
 	return string(buf)
 }
 
+// SetAt returns the SOA of a zone as a set, without its serial.
+func (s SOA) SetAt(zone dnsname.Name) Set {
+	s.Serial = 0
+	return NewSet(Key{Name: zone, Type: TypeSOA}, s.TTL, s.Data())
+}
+
 // ParseSOA reads rdata in any valid form. TTL is zero. The error is a sentence
 // about data.
 func ParseSOA(data string) (SOA, error) {

@@ -44,6 +44,7 @@ func TestTenantsInspectTheirOwn(t *testing.T) {
 	t.Run("nobody sees what RBAC hides", s.hides)
 	t.Run("nobody but the front proxy is believed", s.believesNobody)
 	t.Run("the command says it", s.commandSays)
+	t.Run("the operator compares servers for those who cannot read them", s.compares)
 	t.Run("the operator may change no more of the APIService than its certificates", s.changesNoMore)
 	t.Run("without an operator the command says what it cannot know", s.saysWhatItCannotKnow)
 }
@@ -204,6 +205,10 @@ func (s *site) saysWhatItCannotKnow(t *testing.T) {
 		}
 		return nil
 	})
+	if out, code := s.command("a", "diff", "own.example", "-n", "a"); code != 1 ||
+		!strings.Contains(out, "there is no Backend up, as far as you may see: You may not list backends.") {
+		t.Errorf("diff ends with %d: %s", code, out)
+	}
 	_, err := s.cluster.RunKubectl(s.ctx, "delete", "apiservice", api.APIService)
 	s.must(err)
 	s.await("the command says that the cluster does not offer it", func() error {

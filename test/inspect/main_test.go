@@ -37,6 +37,7 @@ type site struct {
 	role     string // kubeconfig of the operators
 	port     uint16 // at which they are asked
 	admit    uint16
+	dns      uint16
 	leader   *testoperator.Process
 	follower *testoperator.Process
 	tenants  map[string]string // kubeconfigs by namespace
@@ -65,10 +66,11 @@ func newSite(t *testing.T) *site {
 	s.must(err)
 	s.role, err = testoperator.InstallRights(ctx, s.cluster, values)
 	s.must(err)
-	s.port, s.admit = s.claim(), s.claim()
+	s.port, s.admit, s.dns = s.claim(), s.claim(), s.claim()
 	s.nobody = fmt.Sprintf("127.0.0.1:%d", s.claim())
 	s.bind, err = nameserver.StartBIND(ctx, nameserver.Options{Dir: t.TempDir(), Keys: []nameserver.TSIG{tsig},
-		Zones: []nameserver.Zone{{Name: mustName("inspect.example.")}, {Name: mustName("shoot.example.")}}})
+		Zones: []nameserver.Zone{{Name: mustName("inspect.example.")}, {Name: mustName("shoot.example.")},
+			{Name: mustName("own.example.")}}})
 	s.must(err)
 	t.Cleanup(s.bind.Close)
 	s.apply(s.objects())
@@ -113,6 +115,7 @@ func (s *site) start(at string) *testoperator.Process {
 	p, err := testoperator.Start(testoperator.Options{Path: s.program, Kubeconfig: s.role, Log: &s.log, Args: []string{
 		"--admission-bind-address", fmt.Sprintf("%s:%d", at, s.admit),
 		"--inspect-bind-address", fmt.Sprintf("%s:%d", at, s.port),
+		"--dns-bind-address", fmt.Sprintf("%s:%d", at, s.dns),
 		"--dialects", dialects, "--tenant-servers-allow", "127.0.0.1",
 	}})
 	s.must(err)
@@ -162,7 +165,7 @@ spec:
   backendRefs: [{name: up}, {name: down}]
   delegations: [{namespaces: [a, b], records: [{pattern: "*"}]}]
 `, testoperator.Namespace, tsig.Secret, s.bind.Addr(), s.nobody)
-	text += fmt.Sprintf(others, s.nobody, s.bind.Addr(), tsig.Secret)
+	text += fmt.Sprintf(others, s.nobody, s.bind.Addr(), tsig.Secret) + ownZone
 	for i, ns := range []string{"a", "b"} {
 		text += fmt.Sprintf(`---
 {apiVersion: v1, kind: Namespace, metadata: {name: %[1]s}}
@@ -246,12 +249,18 @@ func (s *site) raw(tenant, path string) (string, error) {
 	return out, err
 }
 
-// explain runs the command as a tenant.
+// explain runs a command as a tenant.
 func (s *site) explain(tenant string, args ...string) (stdout string, code int) {
+	s.t.Helper()
+	return s.command(tenant, append([]string{"explain"}, args...)...)
+}
+
+// command runs one as a tenant.
+func (s *site) command(tenant string, args ...string) (stdout string, code int) {
 	s.t.Helper()
 	var out, complaints bytes.Buffer
 	code = cli.Run(s.ctx, cli.Env{
-		Args: append([]string{"zonefold", "explain"}, args...), Stdin: strings.NewReader(""), Stdout: &out,
+		Args: append([]string{"zonefold"}, args...), Stdin: strings.NewReader(""), Stdout: &out,
 		Stderr: &complaints, Now: time.Now(), Getenv: func(name string) string {
 			return map[string]string{"KUBECONFIG": s.tenants[tenant], "HOME": filepath.Dir(s.program)}[name]
 		},

@@ -9,6 +9,11 @@ const (
 	APIVersion = Group + "/" + Version
 	Kind       = "Inspection"
 
+	// Difference is the subresource of zones that says what their servers hold otherwise than is wanted, and
+	// DifferenceKind the kind of its answers.
+	Difference     = "difference"
+	DifferenceKind = "ZoneDifference"
+
 	// APIService is the object that has the API server pass on requests for the group.
 	APIService = Version + "." + Group
 )

@@ -128,12 +128,24 @@ func (s *Secondary) Serial(ctx context.Context, zone dnsname.Name) (uint32, erro
 	return 0, s.stillThere(ctx, err)
 }
 
+// Limits says what of the secondary can be read.
+func (s *Secondary) Limits() backend.Limits { return s.dns.Limits() }
+
+// Read reads what the secondary has of a zone.
+func (s *Secondary) Read(ctx context.Context, zone dnsname.Name, ask backend.Ask) (backend.Observed, error) {
+	found, err := s.dns.Read(ctx, zone, ask)
+	if err != nil {
+		return backend.Observed{}, s.stillThere(ctx, err)
+	}
+	return found, nil
+}
+
 // Holds reads all that the secondary has of a zone, and reports whether that is what is wanted, apart from what servers
 // make themselves.
 func (s *Secondary) Holds(ctx context.Context, zone dnsname.Name, want rr.Sets) (bool, error) {
-	found, err := s.dns.Read(ctx, zone, backend.Ask{})
+	found, err := s.Read(ctx, zone, backend.Ask{})
 	if err != nil {
-		return false, s.stillThere(ctx, err)
+		return false, err
 	}
 	return len(plan.Diff(found.Sets, want, plan.Scope{Apex: zone, ApexNS: plan.ApexNSRequired}).Changes) == 0, nil
 }

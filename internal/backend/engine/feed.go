@@ -128,6 +128,13 @@ func (f *Feed) lock() (*feed, func()) {
 	return f.inner.In(s), unlock
 }
 
+// Wanted returns what was published last.
+func (f *Feed) Wanted() Content {
+	of, unlock := f.lock()
+	defer unlock()
+	return of.want
+}
+
 // Publish makes c the wanted content and wakes the targets. It never blocks. Changed are the keys of the sets that
 // differ from the content published before, empty (not nil) when only the SOA does; nil when it is not known.
 //

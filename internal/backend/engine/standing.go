@@ -19,9 +19,19 @@ type Standing struct {
 	// was none since the worker began.
 	Published, Confirmed time.Time
 
-	known bool
-	have  rr.Sets
-	seq   uint64 // confirmed
+	known   bool
+	have    rr.Sets
+	written rr.Sets // the ledger, when a worker ran last
+	ran     bool    // one has
+	seq     uint64  // confirmed
+}
+
+// Ledger returns the sets that zonefold has written where foreign ones stay, or else what somebody else believes.
+func (s Standing) Ledger(otherwise rr.Sets) rr.Sets {
+	if !s.ran {
+		return otherwise
+	}
+	return s.written
 }
 
 // Has returns what the server held of a set when it was worked at last, as far as that was read, or confirmed; false:
@@ -74,5 +84,6 @@ func (t *target) note(of *state, j *job, err error, now time.Time) {
 		}
 		s.seq = j.seq
 	}
+	s.written, s.ran = of.written, true
 	s.known, s.have = of.known && !t.overlay && j.limits.Read != backend.ReadNone, of.have
 }

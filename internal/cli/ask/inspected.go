@@ -27,6 +27,9 @@ import (
 // inspectingTakes is how long the operator has to answer.
 const inspectingTakes = 10 * time.Second
 
+// askedAgain is how often it is asked again that has no room for a request.
+const askedAgain = 1
+
 // inspected adds to what is known of servers what the operator knows of them, where it can be asked; else the
 // explanation says what could not be seen.
 func (x *Explainer) inspected(ctx context.Context, e *explanation, servers []explained.Server) []explained.Server {
@@ -84,7 +87,7 @@ func inspectedAs(kind string) string {
 	return ""
 }
 
-// inspect asks the operator, through the API server, about an object; or says why it cannot.
+// inspect asks the operator about an object; or says why it cannot.
 func (x *Explainer) inspect(ctx context.Context, resource string, o explained.Object) (found api.Inspection,
 	why string) {
 	if resource == "" {
@@ -92,24 +95,34 @@ func (x *Explainer) inspect(ctx context.Context, resource string, o explained.Ob
 	}
 	ctx, cancel := context.WithTimeout(ctx, inspectingTakes)
 	defer cancel()
-	text, err := x.API.Get().AbsPath(api.Path(o.Namespace, resource, o.Name)).SetHeader("Accept", "application/json").
-		MaxRetries(1).DoRaw(ctx)
+	return found, x.told(ctx, api.Path(o.Namespace, resource, o.Name), o, &found)
+}
+
+// DifferenceOf asks the operator what the servers of a zone hold otherwise than is wanted; or says why it cannot.
+func (x *Explainer) DifferenceOf(ctx context.Context, o explained.Object) (found api.ZoneDifference, why string) {
+	path := api.Path(o.Namespace, inspectedAs(o.Kind), o.Name) + "/" + api.Difference
+	return found, x.told(ctx, path, o, &found)
+}
+
+// told asks the operator, through the API server, what it knows of an object; or says why it cannot.
+func (x *Explainer) told(ctx context.Context, path string, o explained.Object, into any) (why string) {
+	text, err := x.API.Get().AbsPath(path).SetHeader("Accept", "application/json").MaxRetries(askedAgain).DoRaw(ctx)
 	status, answered := err.(apierrors.APIStatus)
 	switch {
 	case err == nil:
-		err = json.Unmarshal(text, &found)
+		err = json.Unmarshal(text, into)
 	case apierrors.IsNotFound(err) && answered && status.Status().Details != nil &&
 		status.Status().Details.Group == api.Group && status.Status().Details.Name == o.Name:
-		return found, fmt.Sprintf("it has not looked at %s yet.", o.String())
+		return fmt.Sprintf("it has not looked at %s yet.", o.String())
 	case apierrors.IsNotFound(err):
-		return found, "the cluster does not offer " + api.Group + ", which inspect.enabled of the chart turns on."
+		return "the cluster does not offer " + api.Group + ", which inspect.enabled of the chart turns on."
 	case apierrors.IsForbidden(err):
-		return found, fmt.Sprintf("you may not get %s.", o.String())
+		return fmt.Sprintf("you may not get %s.", o.String())
 	}
 	if err != nil {
-		return found, fmt.Sprintf("it does not answer: %v.", err)
+		return fmt.Sprintf("it does not answer: %v.", err)
 	}
-	return found, ""
+	return ""
 }
 
 // tookUnit is how exactly it is told how long a change took.

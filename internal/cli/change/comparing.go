@@ -32,6 +32,9 @@ type Comparing struct {
 	secrets move.Vault       // of Backends
 	named   []all.Server     // by --server
 	Others  bool             // it is for somebody else than this process, whose own credentials are not theirs
+
+	AsksOperator bool // about servers that cannot be read from here
+	asked        map[string]difference
 }
 
 // NewComparing compares objects with what servers have that flags lead to.
@@ -66,6 +69,13 @@ func (c *Comparing) JobsOf(ctx context.Context, z *fold.ZoneResult, asked bool) 
 	if len(c.named) > 0 {
 		return c.at(z, Comparison{}, c.named)
 	}
+	switch {
+	case z.Object.Zone != nil:
+	case len(c.Flags.backends) == 0:
+		return c.fromOperator(ctx, z, Comparison{})
+	case !asked:
+		return nil
+	}
 	var out []*Comparison
 	backends := c.Composition.BackendsOf(z)
 	for _, name := range backends {
@@ -77,10 +87,7 @@ func (c *Comparing) JobsOf(ctx context.Context, z *fold.ZoneResult, asked bool) 
 		return out
 	}
 	why := "no Backend that was asked for serves it"
-	switch {
-	case z.Object.Zone == nil:
-		why = "its servers are not those of a Backend; say with --server which name server to transfer it from"
-	case len(backends) == 0:
+	if len(backends) == 0 {
 		why = "it goes to no Backend" + c.MaybeUnseen("backends")
 	}
 	return c.at(z, Comparison{Trouble: errors.New(why)}, []all.Server{{}})
@@ -111,11 +118,11 @@ func (c *Comparing) at(z *fold.ZoneResult, like Comparison, servers []all.Server
 func (c *Comparing) backend(ctx context.Context, z *fold.ZoneResult, name string) []*Comparison {
 	like := Comparison{Backend: name}
 	servers, err := c.connect(ctx, z, &like)
-	if err != nil {
-		like.Trouble = err
-		servers = []all.Server{{}}
+	if err == nil {
+		return c.at(z, like, servers)
 	}
-	return c.at(z, like, servers)
+	like.Trouble = err
+	return c.fromOperator(ctx, z, like)
 }
 
 func (c *Comparing) connect(ctx context.Context, z *fold.ZoneResult, like *Comparison) ([]all.Server, error) {
@@ -161,8 +168,7 @@ func (c *Comparing) backendNamed(name string) (*zonefold.Backend, error) {
 }
 
 // ErrNotRead is about Backends whose servers are not read by the command.
-var ErrNotRead = errors.New("its servers cannot be read as those of a Backend; say with --server from which name " +
-	"server to transfer the zone, or with --backend which Backends to compare")
+var ErrNotRead = errors.New("the command cannot read the servers of such a Backend")
 
 // ledger returns the sets that an operator has written down as its own.
 func (c *Comparing) ledger(ctx context.Context, z *fold.ZoneResult) (rr.Sets, error) {

@@ -42,9 +42,10 @@ With foreign: Keep, sets that zonefold did not write and that no object asks for
 are listed separately and are not a difference. Where spec.registries names external-dns, the
 same holds for its sets, which are listed with their owner.
 
-The Backends and Secrets are read from the cluster, and you need the right to read both; with
--f they are read from files. Backends of type embedded, bind9 and dnsClass have no servers
-that the command can read this way. For these, name a server with --server, and a key with
+The Backends and Secrets are read from the cluster, or with -f from files. Where you may not
+read them, for Backends of type embedded, bind9 and dnsClass, and for DNSZones, the operator
+reads the servers and compares, if inspect.enabled is set in its chart. You need the right to
+get the zone for that: docs/inspect.md. Otherwise, name a server with --server, and a key with
 --tsig, from which the zone can be transferred (AXFR). The zone is then compared as one that
 zonefold owns completely.
 
@@ -97,6 +98,7 @@ func (f *DiffFlags) run(ctx context.Context, env command.Env, p *command.Progres
 	if err != nil {
 		return err
 	}
+	c.AsksOperator = true
 	jobs, err := c.jobs(ctx, name)
 	if err != nil {
 		return err

@@ -152,17 +152,11 @@ func (z *ZoneResult) Sets() []rr.Set {
 	}
 	var out []rr.Set
 	if !z.Object.Zoneless() {
-		out = append(out, SoaSet(z.Snapshot.Name, z.Snapshot.SOA))
+		out = append(out, z.Snapshot.SOA.SetAt(z.Snapshot.Name))
 	}
 	out = slices.AppendSeq(out, z.Snapshot.Sets.All())
 	slices.SortStableFunc(out, func(a, b rr.Set) int { return a.Key().Compare(b.Key()) })
 	return out
-}
-
-// SoaSet returns a SOA as a set, without its serial.
-func SoaSet(name dnsname.Name, soa rr.SOA) rr.Set {
-	soa.Serial = 0
-	return rr.NewSet(rr.Key{Name: name, Type: rr.TypeSOA}, soa.TTL, soa.Data())
 }
 
 // Only leaves what concerns one zone: the Zones that ask for its name, the Records

@@ -313,7 +313,7 @@ func (w *consoleWorld) Differences(ctx context.Context, of console.Object) ([]co
 		return nil, fmt.Errorf("%s is no zone that servers could be asked for", of.String())
 	}
 	c := &change.Comparing{Explainer: x, Flags: &change.DiffFlags{In: w.flags, Operator: command.OperatorNamespace},
-		Pool: all.NewPool(w.now, nil)}
+		Pool: all.NewPool(w.now, nil), AsksOperator: true}
 	if s := w.flags.Shared; s != nil {
 		c.Flags.Operator, c.Others = s.Operator, true
 		c.Pool.Bound(s.Reads)

@@ -107,6 +107,9 @@ func TestR16WhatSomebodyElseWritesIsUndone(t *testing.T) {
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
 	all := []string{"dns-primary-0", "dns-primary-1", "dns-secondary-0", "dns-secondary-1"}
 	s.Eventually("the same everywhere", func() string { return n.same("192.0.2.200", "evil", all...) })
+	if got := s.differs(n.namespace); strings.ContainsAny(got, "+") || strings.Count(got, "\n") != 3 {
+		t.Errorf("before anybody has written, servers differ: %s", got)
+	}
 	for i := range 4 {
 		at := all[i%2]
 		n.foreign(at, "evil.example.com. 60 A 192.0.2.66", "rock.example.com.")
@@ -117,6 +120,9 @@ func TestR16WhatSomebodyElseWritesIsUndone(t *testing.T) {
 				}
 				return n.answersAt(secondary, "evil.example.com.", dns.TypeA, "192.0.2.66")
 			})
+		}
+		if i == 0 {
+			s.Eventually("it being told", func() string { return n.toldOf(at, all) })
 		}
 		next := fmt.Sprintf("192.0.2.%d", 10+i)
 		s.Apply(addressRecord, n.namespace, "www", next)

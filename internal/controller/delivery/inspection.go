@@ -62,7 +62,7 @@ type deliveredWorld struct {
 }
 
 // InspectorOf tells of the objects of a Core, whose Zones Deliveries bring to servers.
-func InspectorOf(c *core.Core, d *Deliveries) Inspector { return deliveredWorld{c, d} }
+func InspectorOf(c *core.Core, d *Deliveries) Looker { return deliveredWorld{c, d} }
 
 // Inspect implements Inspector.
 func (w deliveredWorld) Inspect(id zone.ID) (Inspected, error) {

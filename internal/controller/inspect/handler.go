@@ -48,13 +48,14 @@ type Config struct {
 
 // Handler returns the server.
 func Handler(c Config) http.Handler {
-	s := &server{c, map[string]Resource{}, make(chan struct{}, maxRequests)}
+	s := &server{c, map[string]Resource{}, make(chan struct{}, maxRequests), make(chan struct{}, maxDifferences)}
 	for _, r := range c.Resources {
 		s.resources[r.name()] = r
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /apis/"+api.APIVersion, s.bound(s.discover))
 	mux.HandleFunc("GET /apis/"+api.APIVersion+"/namespaces/{namespace}/{resource}/{name}", s.bound(s.inspect))
+	mux.HandleFunc("GET /apis/"+api.APIVersion+"/namespaces/{namespace}/{resource}/{name}/"+api.Difference, s.difference)
 	mux.HandleFunc("/", s.bound(func(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, apierrors.NewGenericServerResponse(http.StatusNotFound, r.Method, schema.GroupResource{}, "",
 			"only single objects can be inspected, each by its namespace and name", 0, false))
@@ -66,6 +67,7 @@ type server struct {
 	Config
 	resources map[string]Resource
 	room      chan struct{}
+	reading   chan struct{} // the same for differences
 }
 
 // bound has no more requests answered at a time than there is room for, each in time.
@@ -100,6 +102,15 @@ func (s *server) discover(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *server) inspect(w http.ResponseWriter, r *http.Request) {
+	s.about(w, r, func(resource Resource, namespace, name string) (any, error) {
+		found, err := resource.Inspection.Inspect(resource.ID(namespace, name))
+		return inspectionOf(namespace, name, found), err
+	})
+}
+
+// about answers a request about an object with what is told of it, if who asks may get it.
+func (s *server) about(w http.ResponseWriter, r *http.Request,
+	tell func(of Resource, namespace, name string) (any, error)) {
 	passed := r.Clone(r.Context()) // with the headers that say who asks
 	who, replica, err := s.Proxy.who(r)
 	if err != nil {
@@ -125,14 +136,14 @@ func (s *server) inspect(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, err)
 		return
 	}
-	found, err := resource.Inspection.Inspect(resource.ID(namespace, name))
+	found, err := tell(resource, namespace, name)
 	switch {
 	case errors.Is(err, delivery.ErrUnknown):
 		s.refuse(w, apierrors.NewNotFound(what, name))
 	case err != nil:
 		s.refuse(w, apierrors.NewServiceUnavailable(err.Error()+"; try again"))
 	default:
-		answer(w, http.StatusOK, inspectionOf(namespace, name, found))
+		answer(w, http.StatusOK, found)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/controller/delivery"
+	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -30,6 +31,30 @@ func (z *Zones) Inspect(id zone.ID) (delivery.Inspected, error) {
 	})
 	out.Servers = append(out.Servers, secondaries...)
 	return out, nil
+}
+
+// Looks implements delivery.Looker: secondaries should hold what the primaries do.
+func (z *Zones) Looks(id zone.ID) (dnsname.Name, []delivery.ServerLook, error) {
+	name, out, err := delivery.InspectorOf(z.core, z.deliveries).Looks(id)
+	if err != nil || len(out) == 0 {
+		return name, out, err
+	}
+	content := out[0].Content
+	st, unlock := z.state.Lock()
+	defer unlock()
+	var secondaries []delivery.ServerLook
+	for _, f := range st.follows[id] {
+		if !f.writes {
+			secondaries = append(secondaries, delivery.ServerLook{
+				Delivered: delivery.Delivered{Place: placeOf(f.pod.instance), Zone: f.name}, Server: f.pod.Title(),
+				Look: engine.Look{Zone: f.name, Server: string(f.pod.UID), Content: content, Reader: f.pod.follower},
+			})
+		}
+	}
+	slices.SortFunc(secondaries, func(a, b delivery.ServerLook) int {
+		return cmp.Or(cmp.Compare(a.Place, b.Place), cmp.Compare(a.Server, b.Server))
+	})
+	return name, append(out, secondaries...), nil
 }
 
 // standing says how a secondary stands.

@@ -28,6 +28,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/bindy/servers"
 	"github.com/zonefold/zonefold/internal/controller/core"
@@ -58,6 +59,8 @@ type DNS struct {
 
 // A Follower is a secondary server: it is told which zones to follow, and asked how far it is.
 type Follower interface {
+	engine.Reader // of what it has of a zone
+
 	Follow(ctx context.Context, zone dnsname.Name, primaries []netip.AddrPort) (changed bool, err error)
 	Remove(ctx context.Context, zone dnsname.Name) error
 	// Demote removes what it has of a zone from when it was a primary: then Follow refuses with ErrConflict.

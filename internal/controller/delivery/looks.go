@@ -1,0 +1,90 @@
+package delivery
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/zonefold/zonefold/internal/backend/engine"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// A Looker is an Inspector that also tells how to compare the servers of a zone with what is wanted. Who looks reads
+// them.
+type Looker interface {
+	Inspector
+	Looks(id zone.ID) (dnsname.Name, []ServerLook, error)
+}
+
+// A ServerLook is what to compare at one server of a zone.
+type ServerLook struct {
+	Delivered
+	Server  string // what people call it
+	Observe bool   // nothing is written there
+	engine.Look
+	Trouble string // why it cannot be read; "": it can
+}
+
+// Looks asks. Of objects that are no zones nothing is known.
+func (i *Inspection) Looks(id zone.ID) (dnsname.Name, []ServerLook, error) {
+	by := i.by.Load()
+	if by == nil {
+		return dnsname.Name{}, nil, ErrNotLeading
+	}
+	looker, is := (*by).(Looker)
+	if !is {
+		return dnsname.Name{}, nil, ErrUnknown
+	}
+	return looker.Looks(id)
+}
+
+// Looks implements Looker.
+func (w deliveredWorld) Looks(id zone.ID) (dnsname.Name, []ServerLook, error) {
+	if !w.deliveries.hasJudged() {
+		return dnsname.Name{}, nil, ErrNotLeading
+	}
+	known, ok := w.core.Explained(id)
+	if !ok || known.Type != 0 {
+		return dnsname.Name{}, nil, ErrUnknown
+	}
+	if !known.Verdict.Accepted {
+		return dnsname.Name{}, nil, nil
+	}
+	return known.Name, w.deliveries.looksAt(id), nil
+}
+
+// looksAt returns the servers of a Zone but those that it is being withdrawn from. Where foreign sets stay, what is
+// zonefold's is what the worker of the target takes for that, or else the ledger.
+func (d *Deliveries) looksAt(id zone.ID) []ServerLook {
+	st, unlock := d.state.Lock()
+	defer unlock()
+	z := st.zones[id]
+	if z == nil {
+		return nil
+	}
+	l := z.current()
+	if l == nil || l.feed == nil {
+		return nil
+	}
+	var out []ServerLook
+	for key, a := range l.at {
+		if a.leaving {
+			continue
+		}
+		s := ServerLook{Delivered: Delivered{key.place, l.name}, Server: a.server, Observe: a.observe, Look: engine.Look{
+			Zone: l.name, Server: key.target.Server, Content: l.feed.Wanted(), Reader: a.client, Keep: a.keep,
+			Written: l.written, Registry: a.registry}}
+		if a.without != nil {
+			s.Trouble = a.without.Message
+		}
+		if st.engine != nil {
+			standing, _ := st.engine.Standing(key.target)
+			s.Written = standing.Ledger(l.written)
+		}
+		out = append(out, s)
+	}
+	slices.SortFunc(out, func(a, b ServerLook) int {
+		return cmp.Or(compareDelivered(a.Delivered, b.Delivered), cmp.Compare(a.Server, b.Server))
+	})
+	return out
+}
