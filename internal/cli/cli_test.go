@@ -128,6 +128,7 @@ func TestClusterScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("KUBECONFIG", cluster.Kubeconfig())
 			env.Setenv("KUBECTL", cluster.Kubectl())
+			env.Setenv("OWNPATH", filepath.SplitList(env.Getenv("PATH"))[0]) // where zonefold is, and nothing else
 			return nil
 		},
 	})

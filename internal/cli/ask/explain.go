@@ -53,6 +53,7 @@ Exit codes: 0 if it could explain, whatever the answer is; 1 if not.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return x.run(cmd.Context(), env, args) },
 	}
 	x.in.Register(cmd)
+	x.in.RegisterKustomize(cmd)
 	x.out.Register(cmd)
 	cmd.ValidArgsFunction = command.CompleteNames(env, &x.in)
 	cmd.Flags().StringArrayVar(&x.servers, "server", nil,
@@ -78,7 +79,7 @@ func (x *explaining) run(ctx context.Context, env command.Env, args []string) er
 	if err != nil {
 		return err
 	}
-	if x.watch && len(x.in.Files) > 0 {
+	if x.watch && x.in.FromFiles() {
 		return errors.New("--watch looks at a cluster, and not at files: leave out -f, or run zonefold serve, which " +
 			"follows files")
 	}
@@ -101,6 +102,9 @@ func (x *explaining) run(ctx context.Context, env command.Env, args []string) er
 func (x *explaining) explain(ctx context.Context, env command.Env, p *command.Progress, q questionAbout,
 	ask []string) (*explanation, error) {
 	objects, err := x.in.Read(ctx, env, p)
+	if err == nil {
+		err = command.Complain(env, objects.Input)
+	}
 	if err != nil {
 		return nil, err
 	}

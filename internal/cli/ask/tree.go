@@ -63,6 +63,7 @@ Exit codes: 0 when everything could be read; 1 if not.`,
 		},
 	}
 	in.Register(cmd)
+	in.RegisterKustomize(cmd)
 	out.Register(cmd)
 	cmd.Flags().BoolVar(&dot, "dot", false, "print a graph for Graphviz")
 	cmd.Flags().BoolVar(&svg, "svg", false, "draw the tree as SVG")

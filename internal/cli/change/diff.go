@@ -62,6 +62,7 @@ or anything else went wrong.`,
 		},
 	}
 	flags.In.Register(cmd)
+	flags.In.RegisterKustomize(cmd)
 	cmd.ValidArgsFunction = command.CompleteZones(env, &flags.In.Cluster, &flags.In.InputFlags.Namespace)
 	flags.out.Register(cmd)
 	f := cmd.Flags()
@@ -130,10 +131,10 @@ func (c *Comparing) Reach(env command.Env) error {
 	if len(c.named) > 0 {
 		return nil
 	}
-	from := move.BackendFlags{Cluster: c.Flags.In.Cluster, Files: c.Flags.In.Files}
+	from := move.BackendFlags{Cluster: c.Flags.In.Cluster, Files: c.Flags.In.Files, Built: c.Flags.In.Built}
 	var err error
 	c.secrets, err = from.Vault(env)
-	if err == nil && len(c.Flags.In.Files) == 0 {
+	if err == nil && !c.Flags.In.FromFiles() {
 		c.Cluster, _, err = c.Flags.In.Cluster.Connect(env)
 	}
 	return err

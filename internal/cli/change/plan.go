@@ -53,6 +53,7 @@ Exit codes: 0 if nothing changes, 2 if something does, 1 if that cannot be deter
 		},
 	}
 	in.Register(cmd)
+	in.RegisterKustomize(cmd)
 	cmd.Flags().StringArrayVar(&against, "against", nil,
 		"a file or a folder with the objects before the change; repeatable (default: those of the cluster)")
 	cmd.Flags().VarP(&out, "output", "o", "the form of the output: text, json, yaml or markdown")
@@ -63,15 +64,17 @@ Exit codes: 0 if nothing changes, 2 if something does, 1 if that cannot be deter
 func readBoth(
 	ctx context.Context, env command.Env, p *command.Progress, f *command.ObjectFlags, against []string,
 ) (before, after *command.Found, err error) {
-	if len(f.Files) == 0 {
+	if !f.FromFiles() {
 		return nil, nil, errors.New("there is no change: say with -f which files have the objects after it")
 	}
 	changed, err := f.Read(ctx, env, p)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := command.Complain(env, changed.Input); err != nil {
-		return nil, nil, err
+	if len(against) == 0 {
+		if err := command.Complain(env, changed.Input); err != nil {
+			return nil, nil, err
+		}
 	}
 	old := command.ObjectFlags{InputFlags: command.InputFlags{Files: against, Namespace: f.InputFlags.Namespace},
 		Cluster: f.Cluster,
@@ -80,7 +83,7 @@ func readBoth(
 		return nil, nil, err
 	}
 	if len(against) > 0 {
-		if err := command.Complain(env, before.Input); err != nil {
+		if err := command.Complain(env, changed.Input, before.Input); err != nil {
 			return nil, nil, err
 		}
 		keepAges(before.Objects, changed.Objects, env.Now)

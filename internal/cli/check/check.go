@@ -58,6 +58,7 @@ cannot be read, or if there is nothing to check.`,
 		},
 	}
 	in.Register(cmd)
+	in.RegisterKustomize(cmd)
 	cmd.Flags().VarP(&out, "output", "o",
 		"the form of the output: text, json, sarif (2.1.0) or github (annotations of a workflow)")
 	cmd.Flags().Var(&severity, "fail-on", "the least severe findings that make the exit code 1: error or warning")

@@ -4,9 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/zonefold/zonefold/internal/cli/command"
 	"github.com/zonefold/zonefold/internal/cli/manifest"
@@ -36,19 +33,7 @@ func coverageOf(in *manifest.Input) coverage {
 }
 
 // skipped lists what was left alone, "" if nothing was.
-func (c coverage) skipped() string {
-	var parts []string
-	for _, what := range slices.Sorted(maps.Keys(c.Skipped)) {
-		parts = append(parts, fmt.Sprintf("%d × %s", c.Skipped[what], what))
-	}
-	if len(parts) > maxSkipped {
-		parts = append(parts[:maxSkipped], "and others")
-	}
-	return strings.Join(parts, ", ")
-}
-
-// maxSkipped is how many kinds of others are told.
-const maxSkipped = 12
+func (c coverage) skipped() string { return command.Tally(c.Skipped) }
 
 // tell prints what was looked at.
 func (c coverage) tell(out io.Writer) {

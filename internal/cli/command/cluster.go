@@ -1,10 +1,16 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"net"
+	"net/http"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -77,15 +83,46 @@ func (f *ClusterFlags) Config(env Env) (*rest.Config, string, error) {
 	overrides.Context.Namespace = f.Namespace
 	overrides.AuthInfo.Impersonate, overrides.AuthInfo.ImpersonateGroups = f.as, f.asGroups
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &overrides)
+	if err := f.hasContext(loader); err != nil {
+		return nil, "", fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	config, err := loader.ClientConfig()
+	if clientcmd.IsEmptyConfig(err) {
+		err = errors.New("there is none, or it is empty; say with --kubeconfig or $KUBECONFIG where it is")
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("reading the kubeconfig: %w", err)
+	}
 	namespace, _, err := loader.Namespace()
 	if err != nil {
 		return nil, "", fmt.Errorf("reading the kubeconfig: %w", err)
 	}
-	config, err := loader.ClientConfig()
-	if err != nil {
-		return nil, "", fmt.Errorf("reading the kubeconfig: %w", err)
-	}
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return reaching{next} })
 	return config, namespace, nil
+}
+
+// hasContext returns an error if the context that is asked for is not there.
+func (f *ClusterFlags) hasContext(loader clientcmd.ClientConfig) error {
+	raw, err := loader.RawConfig()
+	if err != nil || f.Context == "" || raw.Contexts[f.Context] != nil {
+		return err
+	}
+	there := slices.Sorted(maps.Keys(raw.Contexts))
+	return fmt.Errorf("it has no context %s; it has %s", plain.Line(f.Context),
+		plain.Line(cmp.Or(strings.Join(there, ", "), "none")))
+}
+
+// reaching says what to do if an API server cannot be reached.
+type reaching struct{ http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (r reaching) RoundTrip(request *http.Request) (*http.Response, error) {
+	answer, err := r.RoundTripper.RoundTrip(request)
+	if failed, ok := errors.AsType[*net.OpError](err); ok && failed.Op == "dial" {
+		err = fmt.Errorf("the API server cannot be reached: %w; see that it runs, or say with --context or --kubeconfig "+
+			"which one is meant", err)
+	}
+	return answer, err
 }
 
 // Connect returns the cluster, and the namespace to work in.

@@ -46,6 +46,7 @@ func (f *ObjectFlags) Register(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&f.Namespace, "namespace", "n", "",
 		"the namespace where none is said (default: that of the context; of files, default)")
 	f.Cluster.RegisterConnection(cmd)
+	cmd.Flags().BoolP("all-namespaces", "A", false, "look into all namespaces, as is done anyway where you may")
 	cmd.Flags().BoolVar(&f.Sources, "sources", false,
 		"of a cluster: Services, Ingresses, routes and others like them count, as where the operator has --source")
 }
@@ -62,7 +63,7 @@ type Found struct {
 
 // Read reads the objects.
 func (f *ObjectFlags) Read(ctx context.Context, env Env, p *Progress) (*Found, error) {
-	if len(f.Files) > 0 {
+	if f.FromFiles() {
 		f.Namespace = cmp.Or(f.Namespace, metav1.NamespaceDefault)
 		in, err := f.InputFlags.Read(env, p)
 		return &Found{Input: in, Namespace: f.Namespace}, err

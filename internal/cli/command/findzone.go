@@ -115,8 +115,11 @@ func Enclosing(ctx context.Context, c *Cluster, namespace string, name dnsname.N
 
 // unseenIn is the error of who looks for something in a namespace, "" for all: there is a way out then.
 func unseenIn(namespace, what string, err error, wayOut string) error {
-	if namespace == "" {
+	if namespace == "" && apierrors.IsForbidden(err) {
 		return fmt.Errorf("looking for %s in all namespaces: %w; %s", what, err, wayOut)
+	}
+	if namespace == "" {
+		return fmt.Errorf("looking for %s: %w", what, err)
 	}
 	return fmt.Errorf("looking for %s in namespace %s: %w", what, namespace, err)
 }

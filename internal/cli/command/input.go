@@ -3,6 +3,9 @@ package command
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,7 +16,10 @@ import (
 // InputFlags say which objects to work on.
 type InputFlags struct {
 	Files     []string
+	Kustomize []string // folders
 	Namespace string
+
+	Built []manifest.Text // what was made of these
 }
 
 // Register adds the flags to a command.
@@ -23,16 +29,34 @@ func (f *InputFlags) Register(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&f.Namespace, "namespace", "n", "default", "the namespace of objects that do not say theirs")
 }
 
+// RegisterKustomize adds the flag for objects that kustomize makes of files.
+func (f *InputFlags) RegisterKustomize(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVarP(&f.Kustomize, "kustomize", "k", nil,
+		"a folder with a kustomization, which kubectl or kustomize builds; repeatable")
+}
+
+// FromFiles reports whether objects are those of files, and not of a cluster.
+func (f *InputFlags) FromFiles() bool { return len(f.Files)+len(f.Kustomize) > 0 }
+
 // ErrNothing says that there is no -f.
 var ErrNothing = errors.New("there is nothing to read: say with -f which files, folders or - (standard input)")
 
 // Read reads the objects, and tells on standard error what it left out.
 func (f *InputFlags) Read(env Env, p *Progress) (*manifest.Input, error) {
-	if len(f.Files) == 0 {
+	if !f.FromFiles() {
 		return nil, ErrNothing
 	}
 	p.Begin("reading files", 0)
-	in, err := manifest.Read(manifest.Options{Paths: f.Files, Stdin: env.Stdin, Namespace: f.Namespace, Begin: p.Begin})
+	f.Built = nil
+	for _, folder := range f.Kustomize {
+		text, err := kustomize(folder)
+		if err != nil {
+			return nil, err
+		}
+		f.Built = append(f.Built, text)
+	}
+	in, err := manifest.Read(manifest.Options{Paths: f.Files, Texts: f.Built, Stdin: env.Stdin, Namespace: f.Namespace,
+		Begin: p.Begin})
 	if err != nil {
 		return nil, err
 	}
@@ -42,19 +66,45 @@ func (f *InputFlags) Read(env Env, p *Progress) (*manifest.Input, error) {
 	return in, nil
 }
 
-// Complain tells on standard error what is not in the output at all. It fails if a
-// document could not be read: then zones may lack what stands there.
-func Complain(env Env, input *manifest.Input) error {
-	broken := false
-	for _, p := range input.Problems {
-		switch p.Reason {
-		case manifest.Unreadable, manifest.NoObject, manifest.UnknownKind:
-			fmt.Fprintf(env.Stderr, "%s: error: %s\n", plain.Line(p.Place.String()), plain.Line(p.Message))
-			broken = broken || p.Reason == manifest.Unreadable
+// Complain tells on standard error what is not in the output at all. It fails if a document could not be read, since
+// zones may lack what stands there, and if none of the inputs has anything that is known.
+func Complain(env Env, inputs ...*manifest.Input) error {
+	broken, objects := false, 0
+	others := map[string]int{}
+	for _, input := range inputs {
+		objects += len(input.Objects) + len(input.Problems)
+		for _, what := range input.Skipped {
+			others[plain.Line(what)]++
+		}
+		for _, p := range input.Problems {
+			switch p.Reason {
+			case manifest.Unreadable, manifest.NoObject, manifest.UnknownKind:
+				fmt.Fprintf(env.Stderr, "%s: error: %s\n", plain.Line(p.Place.String()), plain.Line(p.Message))
+				broken = broken || p.Reason == manifest.Unreadable
+			}
 		}
 	}
-	if broken {
+	switch {
+	case broken:
 		return errors.New("a document could not be read, so the output is not complete")
+	case objects == 0 && len(others) > 0:
+		return fmt.Errorf("zonefold knows nothing of what the input has: %s; correct apiVersion and kind, or say with -f "+
+			"where objects of zonefold are", Tally(others))
 	}
 	return nil
+}
+
+// maxTally is how many kinds of others are told.
+const maxTally = 12
+
+// Tally says how many there are of what.
+func Tally(counts map[string]int) string {
+	var parts []string
+	for _, what := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, fmt.Sprintf("%d × %s", counts[what], what))
+	}
+	if len(parts) > maxTally {
+		parts = append(parts[:maxTally], "and others")
+	}
+	return strings.Join(parts, ", ")
 }

@@ -41,7 +41,7 @@ func (f *BackendFlags) find(ctx context.Context, env command.Env, name string) (
 
 // Vault returns who has the Secrets: the files if there are any, else the cluster.
 func (f *BackendFlags) Vault(env command.Env) (Vault, error) {
-	if len(f.Files) > 0 {
+	if len(f.Files)+len(f.Built) > 0 {
 		return f.secretInFiles, nil
 	}
 	secrets, err := f.secrets(env)
@@ -99,6 +99,11 @@ func (f *BackendFlags) inFiles(env command.Env, name string) (*zonefold.Backend,
 
 // secretInFiles is the vault of files.
 func (f *BackendFlags) secretInFiles(_ context.Context, namespace, name string) (map[string][]byte, error) {
+	for _, t := range f.Built {
+		if s := secretIn(t.Text, namespace, name); s != nil {
+			return s, nil
+		}
+	}
 	for _, path := range f.Files {
 		s, err := secretBelow(path, namespace, name)
 		if s != nil || err != nil {

@@ -95,6 +95,7 @@ which standard error lists; 1 when there is no such zone, or it cannot be read.`
 	}
 	cmd.Flags().StringArrayVarP(&in.Files, "filename", "f", nil,
 		"a file, a folder with everything below it, or - for the standard input, in the place of a cluster; repeatable")
+	in.RegisterKustomize(cmd)
 	flags.Register(cmd)
 	cmd.ValidArgsFunction = command.CompleteZones(env, &flags, &flags.Namespace)
 	cmd.Flags().Var(&form, "format", "the form of the output: zone, json, octodns or manifests")
@@ -105,7 +106,7 @@ which standard error lists; 1 when there is no such zone, or it cannot be read.`
 // find returns the zone, from files or from a cluster.
 func (e *exporting) find(ctx context.Context, in *command.InputFlags, flags *command.ClusterFlags,
 	at time.Time) (fold.ZoneResult, error) {
-	if len(in.Files) == 0 {
+	if !in.FromFiles() {
 		return e.fromCluster(ctx, flags)
 	}
 	var err error

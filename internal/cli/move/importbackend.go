@@ -13,6 +13,7 @@ import (
 	"github.com/zonefold/zonefold/internal/backend/all"
 	"github.com/zonefold/zonefold/internal/cli/command"
 	"github.com/zonefold/zonefold/internal/cli/content"
+	"github.com/zonefold/zonefold/internal/cli/manifest"
 	"github.com/zonefold/zonefold/internal/dnsname"
 )
 
@@ -20,6 +21,7 @@ import (
 type BackendFlags struct {
 	Cluster  command.ClusterFlags
 	Files    []string
+	Built    []manifest.Text // by kustomize, besides
 	operator string
 }
 

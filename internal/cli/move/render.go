@@ -66,6 +66,7 @@ Exit codes: 0 if everything could be read, even if objects are refused; 2 if not
 		},
 	}
 	in.Register(cmd)
+	in.RegisterKustomize(cmd)
 	out.Register(cmd)
 	cmd.Flags().StringVar(&only, "zone", "", "print only the zone of this name, and what is refused in it")
 	cmd.Flags().StringVar(&now, "now", "",
