@@ -68,6 +68,11 @@ func (f *ObjectFlags) Read(ctx context.Context, env Env, p *Progress) (*Found, e
 		in, err := f.InputFlags.Read(env, p)
 		return &Found{Input: in, Namespace: f.Namespace}, err
 	}
+	return f.ReadBy(ctx, env, p, func(fetcher *Fetcher) error { return fetcher.FetchAll(ctx, f.Sources) })
+}
+
+// ReadBy reads those objects of a cluster that somebody fetches.
+func (f *ObjectFlags) ReadBy(ctx context.Context, env Env, p *Progress, fetch func(*Fetcher) error) (*Found, error) {
 	f.Cluster.Namespace = f.Namespace
 	config, namespace, err := f.Cluster.Config(env)
 	if err != nil {
@@ -79,7 +84,7 @@ func (f *ObjectFlags) Read(ctx context.Context, env Env, p *Progress) (*Found, e
 	if err != nil {
 		return nil, err
 	}
-	if err := fetcher.FetchAll(ctx, f.Sources); err != nil {
+	if err := fetch(fetcher); err != nil {
 		return nil, err
 	}
 	var texts []manifest.Text
@@ -97,8 +102,8 @@ type fetched struct {
 	Texts         []manifest.Text
 }
 
-// A fetcher lists the objects of a cluster.
-type fetcher struct {
+// A Fetcher lists the objects of a cluster.
+type Fetcher struct {
 	Client     *discovery.DiscoveryClient
 	namespaces []string // to look into where not all may be seen
 	Most       int64    // octets that are read; 0: whatever there is
@@ -110,32 +115,32 @@ type fetcher struct {
 }
 
 // NewFetcher lists objects of all namespaces, or else of these.
-func NewFetcher(config *rest.Config, namespaces ...string) (*fetcher, error) {
+func NewFetcher(config *rest.Config, namespaces ...string) (*Fetcher, error) {
 	config = rest.CopyConfig(config)
 	config.QPS = -1 // the API server has its own limits
 	client, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("connecting to the cluster: %w", err)
 	}
-	return &fetcher{Client: client, namespaces: namespaces, found: map[schema.GroupKind]bool{},
+	return &Fetcher{Client: client, namespaces: namespaces, found: map[schema.GroupKind]bool{},
 		served: map[string]map[string]metav1.APIResource{}}, nil
 }
 
 // FetchAll lists the objects of all kinds, of Services and others like them if sources count.
-func (f *fetcher) FetchAll(ctx context.Context, sources bool) error {
+func (f *Fetcher) FetchAll(ctx context.Context, sources bool) error {
 	for _, r := range manifest.Resources() {
 		if r.Source && !sources {
 			continue
 		}
-		if err := f.fetch(ctx, r); err != nil {
+		if err := f.Fetch(ctx, r); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// fetch lists the objects of a kind, if the cluster has it: in one version of it.
-func (f *fetcher) fetch(ctx context.Context, r manifest.Resource) error {
+// Fetch lists the objects of a kind, if the cluster has it: in one version of it.
+func (f *Fetcher) Fetch(ctx context.Context, r manifest.Resource) error {
 	at, resource, err := f.locate(r)
 	if err != nil || resource == "" {
 		return err
@@ -151,9 +156,26 @@ func (f *fetcher) fetch(ctx context.Context, r manifest.Resource) error {
 	return f.fetchNamespaces(ctx, at, resource)
 }
 
+// FetchIn lists the objects of a kind that are in some namespaces, if the cluster has it.
+func (f *Fetcher) FetchIn(ctx context.Context, r manifest.Resource, namespaces ...string) error {
+	at, resource, err := f.locate(r)
+	if err != nil || resource == "" {
+		return err
+	}
+	for _, namespace := range namespaces {
+		err := f.list(ctx, at+"/namespaces/"+namespace+"/"+resource)
+		if apierrors.IsForbidden(err) {
+			f.Unseen = append(f.Unseen, fmt.Sprintf("You may not list %s of namespace %s.", resource, namespace))
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // locate returns the path of the group of a kind, and the kind's resource; "": the cluster does not have it, or another
 // version of it was located before.
-func (f *fetcher) locate(r manifest.Resource) (path, resource string, err error) {
+func (f *Fetcher) locate(r manifest.Resource) (path, resource string, err error) {
 	gv, err := schema.ParseGroupVersion(r.GroupVersion)
 	if err != nil {
 		return "", "", err
@@ -171,7 +193,7 @@ func (f *fetcher) locate(r manifest.Resource) (path, resource string, err error)
 }
 
 // fetchNamespaces lists the objects of a kind in those namespaces that are looked into.
-func (f *fetcher) fetchNamespaces(ctx context.Context, path, resource string) error {
+func (f *Fetcher) fetchNamespaces(ctx context.Context, path, resource string) error {
 	var seen []string
 	for _, namespace := range f.namespaces {
 		switch err := f.list(ctx, path+"/namespaces/"+namespace+"/"+resource); {
@@ -195,7 +217,7 @@ func (f *fetcher) fetchNamespaces(ctx context.Context, path, resource string) er
 }
 
 // resource returns what the API server calls a kind; false: it does not have it.
-func (f *fetcher) resource(gv schema.GroupVersion, kind string) (metav1.APIResource, bool, error) {
+func (f *Fetcher) resource(gv schema.GroupVersion, kind string) (metav1.APIResource, bool, error) {
 	known, asked := f.served[gv.String()]
 	if !asked {
 		list, err := f.Client.ServerResourcesForGroupVersion(gv.String())
@@ -217,7 +239,7 @@ func (f *fetcher) resource(gv schema.GroupVersion, kind string) (metav1.APIResou
 }
 
 // list keeps all objects at a path.
-func (f *fetcher) list(ctx context.Context, path string) error {
+func (f *Fetcher) list(ctx context.Context, path string) error {
 	most := f.Most
 	if most > 0 {
 		most = max(1, most-f.read)

@@ -16,7 +16,7 @@ const namesOnly = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v
 
 // names tells the names of the objects of the kinds that people call so, in the namespaces that are looked into. Of a
 // kind that may not be seen it tells none.
-func (f *fetcher) names(ctx context.Context, called string, take func(string)) error {
+func (f *Fetcher) names(ctx context.Context, called string, take func(string)) error {
 	for _, r := range manifest.Resources() {
 		if !r.IsCalled(called) {
 			continue
@@ -39,7 +39,7 @@ func (f *fetcher) names(ctx context.Context, called string, take func(string)) e
 }
 
 // namesAt tells the names of the objects at a path.
-func (f *fetcher) namesAt(ctx context.Context, path string, take func(string)) error {
+func (f *Fetcher) namesAt(ctx context.Context, path string, take func(string)) error {
 	for next := ""; ; {
 		text, err := f.Client.RESTClient().Get().AbsPath(path).Param("limit", strconv.Itoa(maxCompletions)).
 			Param("continue", next).SetHeader("Accept", namesOnly).DoRaw(ctx)

@@ -57,8 +57,8 @@ func newExport(env command.Env) *cobra.Command {
 		Long: `export writes the content of a zone: as its operator last published it, or, with -f, what
 becomes of objects in files. In a cluster, it is read from the status of the Zone and its
 ZoneSlices. A DNSZone has its content in its status only while it is frozen. Otherwise export
-works it out from the objects of the cluster, and writes it if it has the hash that the
-status names.
+works it out from the records of its namespace, the instances that it may be on and the
+DNSZones that you may list, and writes it if it has the hash that the status names.
 
 Formats:
 - zone: a master file that servers load. If the zone lacks a name server or an address of

@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend/engine"
@@ -55,28 +56,49 @@ func (e *exporting) publishedDNSZone(ctx context.Context, flags *command.Cluster
 		content, err := bindy.Published(z.DNSZone)
 		return labelled(content), err
 	}
-	unseen := ""
-	for _, sources := range []bool{false, true} { // which few operators have, and which are many objects
-		in := command.ObjectFlags{InputFlags: command.InputFlags{Namespace: e.namespace}, Cluster: *flags, Sources: sources}
-		objects, err := in.Read(ctx, e.env, e.progress)
-		if err != nil {
-			return fold.ZoneResult{}, err
-		}
-		e.progress.Begin("deciding about "+command.Count(len(objects.Objects), "object"), 0)
-		for _, other := range fold.Compose(objects.Input, e.env.Now).Zones {
-			s := other.Snapshot
-			if other.Object.Ref == ref && (engine.Content{SOA: s.SOA, Hash: s.Hash}).ID() == z.DNSZone.Status.Content {
-				return labelled(s), nil
-			}
-		}
-		unseen = strings.Join(objects.Unseen, "; ")
+	objects, err := e.around(ctx, flags, z.DNSZone)
+	if err != nil {
+		return fold.ZoneResult{}, err
 	}
+	e.progress.Begin("deciding about "+command.Count(len(objects.Objects), "object"), 0)
+	for _, other := range fold.Compose(objects.Input, e.env.Now).Zones {
+		s := other.Snapshot
+		if other.Object.Ref == ref && (engine.Content{SOA: s.SOA, Hash: s.Hash}).ID() == z.DNSZone.Status.Content {
+			return labelled(s), nil
+		}
+	}
+	unseen := strings.Join(objects.Unseen, " ")
 	if unseen != "" {
 		unseen = " (" + unseen + ")"
 	}
 	return fold.ZoneResult{}, fmt.Errorf("what is published of %s is not what the objects that you see say%s, and its "+
 		"status does not have it; try again when no change is under way, or transfer the zone from one of its servers "+
 		"with import axfr", z, unseen)
+}
+
+// around reads the objects that the content of a DNSZone can depend on: the records of its namespace, the instances
+// that it may be on, whose addresses its name servers get, and other DNSZones, which may have its names.
+func (e *exporting) around(ctx context.Context, flags *command.ClusterFlags, z *v1beta1.DNSZone) (*command.Found,
+	error) {
+	in := command.ObjectFlags{InputFlags: command.InputFlags{Namespace: z.Namespace}, Cluster: *flags}
+	return in.ReadBy(ctx, e.env, e.progress, func(f *command.Fetcher) error {
+		for _, r := range manifest.Resources() {
+			var err error
+			switch {
+			case r.GroupVersion != v1beta1.GroupVersion.String():
+			case r.Kind == v1beta1.KindZone:
+				err = f.Fetch(ctx, r)
+			case r.Kind == v1beta1.KindInstance:
+				err = f.FetchIn(ctx, r, bindy.SelectsFrom(z)...)
+			case strings.HasSuffix(r.Kind, manifest.Record):
+				err = f.FetchIn(ctx, r, z.Namespace)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // PublishedBy returns the content of a Zone that its operator has written down, in its status or in ZoneSlices.

@@ -98,6 +98,19 @@ func namespacesOf(z *v1beta1.DNSZone, from *v1beta1.InstanceSelection) []string 
 	return from.Namespaces
 }
 
+// SelectsFrom are the namespaces whose instances may have a zone, its own first.
+func SelectsFrom(z *v1beta1.DNSZone) []string {
+	out := []string{z.Namespace}
+	for i := range z.Spec.Bind9InstancesFrom {
+		for _, namespace := range namespacesOf(z, &z.Spec.Bind9InstancesFrom[i]) {
+			if !slices.Contains(out, namespace) {
+				out = append(out, namespace)
+			}
+		}
+	}
+	return out
+}
+
 // SelectsIn reports whether instances of a namespace may have a zone.
 func SelectsIn(z *v1beta1.DNSZone, namespace string) bool {
 	return z.Namespace == namespace || slices.ContainsFunc(z.Spec.Bind9InstancesFrom,
