@@ -35,6 +35,11 @@ kind: Record
 metadata: {name: www, namespace: complete-two}
 spec: {domainName: www.complete-two.example., type: A, rdata: 192.0.2.1}
 ---
+apiVersion: zonefold.dev/v1alpha1
+kind: Backend
+metadata: {name: complete-bind}
+spec: {rfc2136: {servers: ["192.0.2.53"]}}
+---
 apiVersion: bindy.firestoned.io/v1beta1
 kind: ARecord
 metadata: {name: host, namespace: complete-two}
@@ -112,6 +117,10 @@ func TestNamesOfZonesAreCompleted(t *testing.T) {
 		{"none of another group", []string{"explain", "-n", "complete-two", "dnsrecord.extensions.gardener.cloud/"}, ""},
 		{"a Service", []string{"explain", "-n", "complete-two", "service/s"}, "service/shop\n"},
 		{"an Ingress", []string{"explain", "-n", "complete-two", "ingress/"}, "ingress/web\n"},
+		{"a Backend to import from", []string{"import", "backend", "complete-"}, "complete-bind\n"},
+		{"a Backend to compare", []string{"diff", "complete-one.example", "--backend", "complete-"}, "complete-bind\n"},
+		{"a Backend to adopt at", []string{"adopt", "--backend", "complete-"}, "complete-bind\n"},
+		{"a Zone to release", []string{"release", "-n", "complete-two", ""}, "two\tZone complete-two/two\n"},
 		{"no object of a kind that one may not list",
 			[]string{"explain", "--as", "complete-two", "-n", "complete-two", "arecord/"}, ""},
 		{"no object that one may not list", []string{"explain", "--as", "complete-two", "-n", "complete-one", "zone/"}, ""},
@@ -119,7 +128,12 @@ func TestNamesOfZonesAreCompleted(t *testing.T) {
 		{"nothing where there is a name", []string{"export", "complete-one.example", ""}, ""},
 		{"nothing without a cluster", []string{"diff", "--kubeconfig", "/nowhere", ""}, ""},
 	} {
-		args := append([]string{"__complete", c.args[0], "--kubeconfig", cluster.Kubeconfig()}, c.args[1:]...)
+		words := 1 // of the command
+		if c.args[0] == "import" {
+			words++
+		}
+		args := append([]string{"__complete"}, c.args[:words]...)
+		args = append(append(args, "--kubeconfig", cluster.Kubeconfig()), c.args[words:]...)
 		code, out, said := run(t, args...)
 		if code != 0 || out != c.want+":4\n" {
 			t.Errorf("%s: it exits with %d and writes %q: %s", c.what, code, out, said)

@@ -48,6 +48,11 @@ kind: Zone
 metadata: {name: tenant, namespace: diff-tenants}
 spec: {domainName: tenant.example., backendRefs: [{name: diff-bind}]}
 ---
+apiVersion: bindy.firestoned.io/v1beta1
+kind: DNSZone
+metadata: {name: fleet, namespace: diff-tenants}
+spec: {zoneName: diff-fleet.example, soa: {primaryNameServer: ns.example.net, adminEmail: admin@example.net}}
+---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: diff-admin}
@@ -112,6 +117,17 @@ func TestDiffHasTheRightsOfWhoAsks(t *testing.T) {
 		t.Errorf("of all zones: it exits with %d:\n%s", code, said)
 	}
 
+	code, out, said := run(t, "diff", "diff-fleet.example", "--kubeconfig", cluster.Kubeconfig())
+	if want := "diff-fleet.example. (DNSZone diff-tenants/fleet) could not be compared: its servers are those of a " +
+		"fleet, which the operator could read for you, but the cluster does not offer inspect.zonefold.dev, which " +
+		"inspect.enabled of the chart turns on; or say with --server from which name server to transfer the zone, and " +
+		"with --tsig the key for that\n"; code != 1 || !strings.Contains(out, want) {
+		t.Errorf("of a fleet's zone, it exits with %d:\n%s%s", code, out, said)
+	}
+	if code, said = diff("diff-nobody", "-n", "diff-tenants"); code != 1 ||
+		!strings.Contains(said, "error: no zone could be seen; ask for the right to list zones") {
+		t.Errorf("who may see nothing: it exits with %d:\n%s", code, said)
+	}
 	code, said = diff("diff-tenant", "-n", "diff-tenants")
 	for _, line := range []string{
 		"tenant.example. (Zone diff-tenants/tenant) at Backend diff-bind could not be compared: there is no Backend " +

@@ -1,6 +1,8 @@
 package cli_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -95,5 +97,46 @@ func TestAZoneOfEitherKindIsFound(t *testing.T) {
 	code, _, said := run(t, "freeze", "--timeout", "0", "--kubeconfig", cluster.Kubeconfig(), "one.find.example")
 	if got := frozen(); code != 0 || got != "DNSZone/alone" {
 		t.Errorf("of two, one of which is published: it exits with %d, and %q is frozen: %s", code, got, said)
+	}
+	approvesByEveryName(t, cluster)
+}
+
+// approvesByEveryName approves what is held of a zone, which it finds by all that it can be called.
+func approvesByEveryName(t *testing.T, cluster *testcluster.Cluster) {
+	t.Helper()
+	if said, err := cluster.RunKubectl(t.Context(), "patch", "dnszone.bindy.firestoned.io/both", "-n", "find",
+		"--subresource", "status", "--type", "merge", "-p",
+		`{"status":{"held":{"plan":"p","sets":2,"examples":["www.two.find.example. A"]}}}`); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	for _, c := range []struct {
+		args []string
+		says string // with {: the object; else why not
+	}{
+		{[]string{"two.find.example"}, `{"approved":[{"kind":"DNSZone","namespace":"find","name":"both","backend":"",` +
+			`"plan":"p","sets":2,"examples":["www.two.find.example. A"]}]}`},
+		{[]string{"dnszone/both", "-n", "find"}, `{"approved":[{"kind":"DNSZone"`},
+		{[]string{"dnszone/find/both"}, `{"approved":[{"kind":"DNSZone"`},
+		{[]string{"find/alone"}, `{"approved":[]}`},
+		{[]string{"alone", "-n", "find"}, `{"approved":[]}`},
+		{[]string{"both", "-n", "find"}, "say zone/both or dnszone/both"},
+		{[]string{"nowhere"}, "there is no Zone and no DNSZone nowhere in namespace default"},
+		{[]string{"nowhere.example"}, "no Zone and no DNSZone that is nowhere.example."},
+	} {
+		args := append([]string{"approve", "-o", "json", "--kubeconfig", cluster.Kubeconfig()}, c.args...)
+		code, out, said := run(t, args...)
+		var text bytes.Buffer
+		if code == 0 {
+			if err := json.Compact(&text, []byte(out)); err != nil {
+				t.Errorf("%v writes %s: %v", c.args, out, err)
+			}
+		}
+		if got := text.String() + said; !strings.Contains(got, c.says) || (code == 0) != strings.HasPrefix(c.says, "{") {
+			t.Errorf("%v exits with %d and says %s", c.args, code, got)
+		}
+	}
+	code, out, said := run(t, "thaw", "--timeout", "0", "--kubeconfig", cluster.Kubeconfig(), "find/alone", "-o", "json")
+	if !strings.Contains(out, `"kind": "DNSZone"`) || !strings.Contains(out, `"serial": 1`) || code != 0 {
+		t.Errorf("thaw exits with %d and says %s%s", code, out, said)
 	}
 }

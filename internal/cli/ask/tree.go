@@ -33,7 +33,7 @@ func newTree(env command.Env) *cobra.Command {
 of each namespace, the Backends that it goes to with the serial that each has confirmed, and,
 if it is refused, the reason.
 
-Exit codes: 0 when everything could be read; 1 if not.`,
+Exit codes: 0 when the tree is printed, even if you may not see all of it; 1 if not.`,
 		Example: `  zonefold tree -f zones/
   zonefold tree --svg > zones.svg
   zonefold tree --dot | dot -Tpng > zones.png`,

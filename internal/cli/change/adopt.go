@@ -1,11 +1,11 @@
 package change
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"slices"
 	"time"
@@ -25,6 +25,7 @@ type adoptFlags struct {
 	diff  DiffFlags // the objects, and how servers are reached
 	owner string
 	yes   bool
+	out   command.Output
 }
 
 // newAdopt makes the command that takes the place of an external-dns.
@@ -89,10 +90,12 @@ func newHandover(env command.Env, cmd *cobra.Command, next func(*handover) (*ste
 	flags.diff.In.Cluster.RegisterConnection(cmd)
 	f.StringVar(&flags.owner, "external-dns-owner", "", "the --txt-owner-id of the external-dns")
 	f.StringArrayVar(&flags.diff.backends, "backend", nil, "the Backend (default: the only one of the zone)")
+	command.CompleteFlag(cmd, "backend", command.CompleteBackends(env, &flags.diff.In.Cluster))
 	f.StringVar(&flags.diff.Operator, "operator-namespace", "zonefold-system",
 		"the namespace of the operator, where Secrets are that name none")
 	f.DurationVar(&flags.diff.Timeout, "timeout", time.Minute, "how long one server may take for one zone")
 	f.BoolVar(&flags.yes, "yes", false, "do it")
+	flags.out.Register(cmd)
 	return cmd
 }
 
@@ -186,21 +189,26 @@ func (c *Comparing) handedOver(name dnsname.Name) (*zonefold.Backend, error) {
 // take shows a step, and takes it if somebody says so.
 func (f *adoptFlags) take(ctx context.Context, env command.Env, c *command.Cluster, b *zonefold.Backend,
 	s *step) error {
-	out := bufio.NewWriter(env.Stdout)
+	writes := s.spec != nil && f.yes
+	h := HandedOver{Backend: b.Name, Zones: []comparedZone{}, Message: s.says, Written: writes, Done: s.done}
 	if s.shown != nil {
-		s.shown.write(out)
+		h.Zones = append(h.Zones, s.shown.Zones...)
 	}
-	fmt.Fprintf(out, "Backend %s: %s\n", b.Name, s.says)
-	if s.spec != nil && !f.yes {
-		fmt.Fprintln(out, "Nothing is written yet; say --yes to do it.")
-	}
-	if err := out.Flush(); err != nil {
-		return fmt.Errorf("writing the output: %w", err)
-	}
-	if s.spec != nil && f.yes {
+	if writes {
 		if err := change(ctx, c, b, s.spec); err != nil {
 			return fmt.Errorf("changing the Backend %s: %w", b.Name, err)
 		}
+	}
+	if err := f.out.Print(env, h, func(out io.Writer) {
+		if s.shown != nil {
+			s.shown.write(out)
+		}
+		fmt.Fprintf(out, "Backend %s: %s\n", b.Name, s.says)
+		if s.spec != nil && !f.yes {
+			fmt.Fprintln(out, "Nothing is written yet; say --yes to do it.")
+		}
+	}); err != nil {
+		return err
 	}
 	if !s.done || s.spec != nil && !f.yes {
 		return &command.ExitError{Code: command.ExitDifferences}

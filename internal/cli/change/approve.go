@@ -3,7 +3,9 @@ package change
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,13 +26,15 @@ import (
 func newApprove(env command.Env) *cobra.Command {
 	var flags command.ClusterFlags
 	var plan string
+	var out command.Output
 	cmd := &cobra.Command{
 		Use:   "approve {ZONE | KIND/ZONE | backend/NAME} [-n NAMESPACE]",
 		Short: "Have deletions made that the protection of a Backend holds",
 		Long: `approve lets the operator make the deletions that it holds back for a Zone or DNSZone. The
-condition DeletionsHeld of the object lists them. ZONE is the name of the object. KIND is
-zone or dnszone, and is needed only if both exist. backend/NAME approves what
-status.leftBehind of the Backend shows as held: what deleted Zones have left on its servers.
+condition DeletionsHeld of the object lists them. ZONE is the name of the object, or else its
+domain name, or NAMESPACE/NAME. KIND is zone or dnszone, and is needed only if both exist.
+backend/NAME approves what status.leftBehind of the Backend shows as held: what deleted Zones
+have left on its servers.
 
 The command approves, and prints, what is held when it runs. If more is to be deleted by the
 time that the operator sees the approval, nothing is deleted, and everything is held as a
@@ -38,8 +42,11 @@ new plan. With --plan, only the plan of that name is approved.
 
 The command sets the annotation ` + zonefold.ApproveAnnotation + ` on the object, so you
 need the right to patch it. The operator removes the annotation from a zone after the
-deletions.`,
+deletions.
+
+Exit codes: 0 if the deletions are approved, or none are held; 1 if not.`,
 		Example: `  zonefold approve example-org -n dns
+  zonefold approve example.org
   zonefold approve dnszone/example-org -n dns --plan 3f0c2c9be1a4402d9d1b3c1b7a1e9d55
   zonefold approve backend/bind`,
 		Args: command.Takes("ZONE"),
@@ -53,10 +60,16 @@ deletions.`,
 				return fmt.Errorf("connecting to the cluster: %w", err)
 			}
 			a := NewApproval(env, client.RESTClient(), namespace)
-			return a.Approve(cmd.Context(), args[0], plan)
+			a.Form = out
+			ref, err := a.named(cmd.Context(), &flags, args[0])
+			if err != nil {
+				return err
+			}
+			return a.Approve(cmd.Context(), ref, plan)
 		},
 	}
 	flags.Register(cmd)
+	out.Register(cmd)
 	cmd.ValidArgsFunction = command.CompleteObjects(env, &flags, &flags.Namespace)
 	cmd.Flags().StringVar(&plan, "plan", "", "approve this plan only, of those that status.held.plan, or "+
 		"status.leftBehind of a Backend, may say")
@@ -68,12 +81,44 @@ type Approval struct {
 	env       command.Env
 	client    rest.Interface
 	namespace string
+
+	Form command.Output
 }
 
 // NewApproval approves what is held of objects of a namespace.
 func NewApproval(env command.Env, client rest.Interface, namespace string) *Approval {
-	return &Approval{env, client, namespace}
+	return &Approval{env, client, namespace, command.OutputText}
 }
+
+// named returns the reference of what is named by its domain name, or by its namespace and name, and has the approval
+// be about that namespace. What is a reference stays one.
+func (a *Approval) named(ctx context.Context, flags *command.ClusterFlags, ref string) (string, error) {
+	parts := strings.Split(ref, "/")
+	kind := strings.TrimSuffix(strings.ToLower(parts[0]), "s")
+	known := kind == "backend" || slices.ContainsFunc(heldKinds(), func(k heldKind) bool { return k.name == kind })
+	if len(parts) == 2 && known {
+		return ref, nil
+	}
+	if len(parts) == 1 {
+		_, _, err := a.Find(ctx, ref)
+		if !errors.Is(err, errNoSuchZone) || !strings.Contains(ref, ".") {
+			return ref, err
+		}
+	}
+	c, _, err := flags.Connect(a.env)
+	if err != nil {
+		return "", err
+	}
+	z, err := command.FindZone(ctx, c, flags.Namespace, ref)
+	if err != nil {
+		return "", err
+	}
+	a.namespace = z.Namespace
+	return strings.ToLower(z.Kind) + "/" + z.Name, nil
+}
+
+// errNoSuchZone is about an object that is not there.
+var errNoSuchZone = errors.New("there is no Zone and no DNSZone")
 
 // A heldZone is a Zone or DNSZone, as far as approving it goes.
 type heldZone struct {
@@ -84,9 +129,11 @@ type heldZone struct {
 	} `json:"status"`
 }
 
-// heldKinds are the kinds of zones, by their names on the command line: the folder of each in the API.
-func heldKinds() []struct{ name, group, resource string } {
-	return []struct{ name, group, resource string }{
+// A heldKind is a kind of zones by its name on the command line, and where it is in the API.
+type heldKind struct{ name, group, resource string }
+
+func heldKinds() []heldKind {
+	return []heldKind{
 		{"zone", kubizone.GroupVersion.String(), "zones"},
 		{"dnszone", v1beta1.GroupVersion.String(), "dnszones"},
 	}
@@ -105,8 +152,7 @@ func (a *Approval) Approve(ctx context.Context, ref, plan string) error {
 	held := z.Status.Held
 	switch {
 	case held == nil:
-		fmt.Fprintf(a.env.Stdout, "%s: no deletions are held; nothing to do\n", name)
-		return nil
+		return a.print(nil, name+": no deletions are held; nothing to do")
 	case held.Plan == "":
 		return fmt.Errorf("%s: the policy of its Backend leaves what is held, and nobody can approve it: change "+
 			"spec.protection.policy of the Backend", name)
@@ -125,9 +171,8 @@ func (a *Approval) Approve(ctx context.Context, ref, plan string) error {
 	if int(held.Sets) > len(held.Examples) {
 		such += " and others"
 	}
-	fmt.Fprintf(a.env.Stdout, "%s: the deletion of %s is approved: %s\n", name, command.Count(int(held.Sets), "set"),
-		plain.Line(such))
-	return nil
+	return a.print([]ApprovedPlan{{z.Kind, a.namespace, z.Metadata.Name, "", held.Plan, int64(held.Sets), held.Examples}},
+		fmt.Sprintf("%s: the deletion of %s is approved: %s", name, command.Count(int(held.Sets), "set"), such))
 }
 
 // Find returns the object that is meant, and where it is in the API.
@@ -158,8 +203,8 @@ func (a *Approval) Find(ctx context.Context, ref string) (string, *heldZone, err
 	}
 	switch len(found) {
 	case 0:
-		return "", nil, fmt.Errorf("there is no Zone and no DNSZone %s in namespace %s; name one of zone/NAME and "+
-			"dnszone/NAME, and its namespace with -n", plain.Line(ref), plain.Line(a.namespace))
+		return "", nil, fmt.Errorf("%w %s in namespace %s; name one of zone/NAME and dnszone/NAME, and its namespace with -n",
+			errNoSuchZone, plain.Line(ref), plain.Line(a.namespace))
 	case 1:
 		return path, found[0], nil
 	}

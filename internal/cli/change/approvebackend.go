@@ -47,15 +47,18 @@ func (a *Approval) approveLeft(ctx context.Context, name, plan string) error {
 	if _, err := a.client.Patch(types.MergePatchType).AbsPath(path).Body(patch).DoRaw(ctx); err != nil {
 		return fmt.Errorf("approving what is held at Backend %s: %w", plain.Line(name), forbidden(err, "patch"))
 	}
+	var plans []ApprovedPlan
+	var lines []string
 	for _, l := range done {
 		sets := ""
 		if !l.Whole {
 			sets = ": " + command.Count(int(l.Sets), "set")
 		}
-		fmt.Fprintln(a.env.Stdout, plain.Line(fmt.Sprintf("Backend %s: what Zone %s/%s left behind of %s is deleted now%s",
-			name, l.Namespace, l.Name, l.FQDN, sets)))
+		plans = append(plans, ApprovedPlan{"Zone", l.Namespace, l.Name, name, l.Plan, int64(l.Sets), []string{}})
+		lines = append(lines, fmt.Sprintf("Backend %s: what Zone %s/%s left behind of %s is deleted now%s", name, l.Namespace,
+			l.Name, l.FQDN, sets))
 	}
-	return nil
+	return a.print(plans, lines...)
 }
 
 // nothingLeft says why nothing was approved: an error if somebody would wait in vain.
@@ -72,8 +75,7 @@ func (a *Approval) nothingLeft(backend *zonefold.Backend, plan string) error {
 				"spec.protection.policy of the Backend", name, plain.Line(l.FQDN))
 		}
 	}
-	fmt.Fprintf(a.env.Stdout, "Backend %s: no deletions of zones that were left behind are held; nothing to do\n", name)
-	return nil
+	return a.print(nil, "Backend "+name+": no deletions of zones that were left behind are held; nothing to do")
 }
 
 // leftPlans returns what approves the deletions that are held of zones that were left behind, all or those of one plan,

@@ -1,6 +1,7 @@
 package change
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -56,6 +57,10 @@ type foreignSet struct {
 func (d *Compared) print(env command.Env, form command.Output) error {
 	if err := form.Print(env, d, d.write); err != nil {
 		return err
+	}
+	if len(d.Zones) == 0 && len(d.Unseen) > 0 {
+		return errors.New("no zone could be seen; ask for the right to list zones or dnszones, or name your namespace " +
+			"with -n")
 	}
 	code := command.ExitDone
 	for _, z := range d.Zones {

@@ -67,6 +67,7 @@ or anything else went wrong.`,
 	flags.out.Register(cmd)
 	f := cmd.Flags()
 	f.StringArrayVar(&flags.backends, "backend", nil, "a Backend to compare; repeatable (default: all)")
+	command.CompleteFlag(cmd, "backend", command.CompleteBackends(env, &flags.In.Cluster))
 	f.StringArrayVar(&flags.servers, "server", nil,
 		"a name server to transfer zones from, in the place of Backends; an address with or without a port; repeatable")
 	f.StringVar(&flags.tsig, "tsig", "", "with --server: a file with the key that signs transfers")

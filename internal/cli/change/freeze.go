@@ -13,7 +13,6 @@ import (
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/cli/ask"
 	"github.com/zonefold/zonefold/internal/cli/command"
-	"github.com/zonefold/zonefold/internal/cli/plain"
 )
 
 // Freezing is one run of a command that holds what is published of a Zone, or lets it go.
@@ -21,10 +20,13 @@ type Freezing struct {
 	Env     command.Env
 	Flags   command.ClusterFlags
 	Timeout time.Duration
+
+	out command.Output
 }
 
 func (f *Freezing) register(cmd *cobra.Command) {
 	f.Flags.Register(cmd)
+	f.out.Register(cmd)
 	cmd.ValidArgsFunction = command.CompleteZones(f.Env, &f.Flags, &f.Flags.Namespace)
 	cmd.Flags().DurationVar(&f.Timeout, "timeout", 30*time.Second,
 		"how long to wait for the operator to say that it is so; 0: not at all")
@@ -123,15 +125,13 @@ func (f *Freezing) Run(ctx context.Context, zone string, ask func(context.Contex
 	if err := ask(ctx, c, z); err != nil {
 		return err
 	}
-	if f.Timeout <= 0 {
-		return nil
+	sentence := ""
+	if f.Timeout > 0 {
+		if sentence, err = f.wait(ctx, z, told); err != nil {
+			return err
+		}
 	}
-	sentence, err := f.wait(ctx, z, told)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(f.Env.Stdout, plain.Line(sentence))
-	return err
+	return f.print(z, sentence)
 }
 
 // freezePoll is how often the Zone is read while somebody waits for the operator.

@@ -74,6 +74,7 @@ and docs/gardener.md say under "Deletion" how to remove those.`,
 		},
 	}
 	flags.cluster.Register(cmd)
+	cmd.ValidArgsFunction = command.CompleteZoneObjects(env, &flags.cluster, &flags.cluster.Namespace)
 	cmd.Flags().BoolVar(&flags.all, "all", false, "all Zones of the namespace")
 	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "with --all: of all namespaces")
 	cmd.Flags().BoolVar(&flags.force, "force", false, "also while an operator is running")

@@ -70,10 +70,14 @@ func (r *RollingBack) ask(ctx context.Context, c *command.Cluster, z *command.Fo
 	if err != nil {
 		return err
 	}
-	for line := range strings.Lines(zone.EditText(edits)) {
-		fmt.Fprintln(r.Env.Stdout, plain.Line(strings.TrimSuffix(line, "\n")))
+	shown := r.Env.Stdout
+	if r.out != command.OutputText {
+		shown = r.Env.Stderr
 	}
-	fmt.Fprintf(r.Env.Stdout, "%s at serial %s goes back to serial %d: %s of it would be otherwise.\n", z, z.SerialText(),
+	for line := range strings.Lines(zone.EditText(edits)) {
+		fmt.Fprintln(shown, plain.Line(strings.TrimSuffix(line, "\n")))
+	}
+	fmt.Fprintf(shown, "%s at serial %s goes back to serial %d: %s of it would be otherwise.\n", z, z.SerialText(),
 		r.To, command.Count(len(edits), "set"))
 	if !r.yes {
 		fmt.Fprint(r.Env.Stderr, "Publish that, and freeze the Zone? [y/N] ")

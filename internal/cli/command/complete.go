@@ -77,6 +77,37 @@ func CompleteObjects(env Env, cluster *ClusterFlags, said *string) cobra.Complet
 	})
 }
 
+// CompleteBackends completes the names of Backends.
+func CompleteBackends(env Env, cluster *ClusterFlags) cobra.CompletionFunc {
+	return complete(env, cluster, new(string), func(ctx context.Context, c *Cluster, _, _ string,
+		take func(name, description string)) error {
+		f, err := NewFetcher(c.config, "")
+		if err != nil {
+			return err
+		}
+		return f.names(ctx, "backends", func(name string) { take(name, "") })
+	})
+}
+
+// CompleteFlag has a flag of a command completed as an argument is, whichever arguments there are.
+func CompleteFlag(cmd *cobra.Command, flag string, as cobra.CompletionFunc) {
+	err := cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, begun string) ([]cobra.Completion,
+		cobra.ShellCompDirective) {
+		return as(cmd, nil, begun)
+	})
+	if err != nil {
+		panic(err) // there is no such flag
+	}
+}
+
+// CompleteZoneObjects completes the names of the objects of Zones of the namespace.
+func CompleteZoneObjects(env Env, cluster *ClusterFlags, said *string) cobra.CompletionFunc {
+	return complete(env, cluster, said, func(ctx context.Context, c *Cluster, namespace, _ string,
+		take func(name, description string)) error {
+		return zoneKinds(c)[0].each(ctx, namespace, func(z *FoundZone) { take(z.Name, z.String()) })
+	})
+}
+
 // CompleteNames completes, for explain, the names of Zones and DNSZones, and after KIND/ those of the objects of the
 // namespace.
 func CompleteNames(env Env, in *ObjectFlags) cobra.CompletionFunc {

@@ -62,6 +62,7 @@ import axfr or export for them.`,
 		},
 	}
 	flags.register(cmd)
+	cmd.ValidArgsFunction = command.CompleteBackends(env, &from.Cluster)
 	f := cmd.Flags()
 	f.StringVar(&from.Cluster.Kubeconfig, "kubeconfig", "", "the kubeconfig (default: $KUBECONFIG, else ~/.kube/config)")
 	f.StringVar(&from.Cluster.Context, "context", "", "the context of the kubeconfig")
