@@ -63,7 +63,7 @@ func (d *Deliveries) looksAt(id zone.ID) []ServerLook {
 		return nil
 	}
 	l := z.current()
-	if l == nil || l.feed == nil {
+	if l == nil || l.seq == 0 { // nothing of it is published
 		return nil
 	}
 	var out []ServerLook
