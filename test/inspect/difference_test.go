@@ -30,6 +30,11 @@ apiVersion: kubi.zone/v1alpha1
 kind: Record
 metadata: {name: own, namespace: a}
 spec: {domainName: www.own.example., type: A, rdata: 192.0.2.7, ttl: 60}
+---
+apiVersion: bindy.firestoned.io/v1beta1
+kind: DNSZone
+metadata: {name: fleet, namespace: a}
+spec: {zoneName: fleet.example, soa: {primaryNameServer: ns.example.net, adminEmail: admin@example.net}}
 `
 
 func differencePath(namespace, name string) string {
@@ -72,6 +77,14 @@ func (s *site) compares(t *testing.T) {
 		said.Zones[1].Serial == 0 || said.Zones[1].Mode != "Sync" || len(said.Zones[1].Changes) != 0 {
 		t.Errorf("as JSON it says %+v, %v:\n%s", said, err, text)
 	}
+	s.await("of a DNSZone that no server has yet it is said that there is none", func() error {
+		out, code := s.command("a", "diff", "fleet.example", "-n", "a")
+		want := "which the operator could read for you, but it does not bring it there (yet); or say with --server"
+		if code != 1 || !strings.Contains(out, want) {
+			return errors.New(out)
+		}
+		return nil
+	})
 	if out, err := s.raw("b", differencePath("a", "own")); err == nil ||
 		!strings.Contains(err.Error(), `cannot get resource "zones" in API group "kubi.zone" in the namespace "a"`) {
 		t.Errorf("tenant b gets %s, %v", out, err)

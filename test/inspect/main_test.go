@@ -23,8 +23,8 @@ import (
 func TestMain(m *testing.M) { os.Exit(testcluster.Main(m, "../../config/crd")) }
 
 const (
-	dialects = "kubizone,homelab,gardener"
-	values   = "inspect.enabled=true,dns.enabled=false,dialects.homelab=true,dialects.gardener=true"
+	dialects = "kubizone,homelab,gardener,bindy"
+	values   = "inspect.enabled=true,dns.enabled=false,dialects.homelab=true,dialects.gardener=true,dialects.bindy=true"
 )
 
 // A site is a cluster with two operators, a BIND, an address where no server is, and two tenants.
@@ -184,6 +184,7 @@ rules:
 - {apiGroups: [kubi.zone], resources: [zones, records], verbs: [get, list]}
 - {apiGroups: [dns.homelab.mortenolsen.pro], resources: [dnsrecords], verbs: [get, list]}
 - {apiGroups: [extensions.gardener.cloud], resources: [dnsrecords], verbs: [get, list]}
+- {apiGroups: [bindy.firestoned.io], resources: [dnszones], verbs: [get, list]}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
