@@ -105,7 +105,7 @@ demo: ## a control plane, the operator, real BINDs and examples/quickstart; with
 	go run ./hack/prerequisites
 	go run ./hack/demo $(DEMO)
 
-bench: ## measure: the core, the command, the system with N=10000 Records, the embedded name server, DNSRecords over a webhook, DNSRecords of Gardener in two accounts, dynamic updates, Services, and, as root on Linux, fleets of BIND; with PEERS=1 only zonefold beside external-dns, and the name server beside others, in ROUNDS=5, with a report beside BENCH_OUT
+bench: ## measure: the core, the command, the system with N=10000 Records, the embedded name server, a million Records without an API server, DNSRecords over a webhook, DNSRecords of Gardener in two accounts, dynamic updates, Services, and, as root on Linux, fleets of BIND; with PEERS=1 only zonefold beside external-dns, and the name server beside others, in ROUNDS=5, with a report beside BENCH_OUT
 	go run ./hack/prerequisites
 ifdef PEERS
 	mkdir -p $(dir $(PEERS_OUT))
@@ -116,6 +116,7 @@ else
 	go test -run '^$$' -bench . -benchmem ./internal/dnsname ./internal/rr ./internal/zone ./internal/plan ./internal/cli
 	go run ./hack/bench -n $(N) -rounds $(ROUNDS)
 	go run ./hack/bench/dns -rounds $(ROUNDS)
+	go run ./hack/bench/core
 	go run ./hack/bench/webhook -n $(N)
 	go run ./hack/bench/gardener
 	go run ./hack/bench/updates

@@ -90,6 +90,7 @@ func (r *result) print(w io.Writer) error {
 			figures.Note("calls of the account with the limit", r.calls.String()),
 			figures.Note("one change without a limit to new answer, p50, p99, idle", times(r.idle)),
 			figures.Note("the same while all of the other account change", times(r.busy)),
+			figures.Note("the three writes before that answer, by a bare client while all others change", times(r.bare.busy)),
 			seconds("all of the account with the limit changed", r.changed),
 			figures.Note("calls for that", r.changeCalls.String()),
 			figures.Note("calls when the operator starts again", r.restartCalls.String()),
@@ -111,5 +112,6 @@ func (r *result) figures() map[string]any {
 		"gardener_restart_calls": r.restartCalls.total(),
 		"gardener_idle_p50_ms":   figures.Milliseconds(r.idle.Percentile(50)),
 		"gardener_busy_p50_ms":   figures.Milliseconds(r.busy.Percentile(50)),
+		"gardener_floor_p50_ms":  figures.Milliseconds(r.bare.busy.Percentile(50)),
 	}
 }
