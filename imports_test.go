@@ -39,7 +39,7 @@ func fences() []fence {
 			"math/rand":   "the same input gives the same result", "sync": "one goroutine owns a value; its owner locks",
 			module + "/internal/backend": decide, module + "/internal/controller": decide, module + "/dnshook": decide,
 		},
-		only: []string{"golang.org/x/net/idna", "github.com/miekg/dns", "github.com/hashicorp/go-immutable-radix/v2"},
+		only: []string{"golang.org/x/net/idna", "github.com/miekg/dns", "github.com/tidwall/btree"},
 	}, {
 		name: "names do not know records", in: []string{"internal/dnsname"},
 		never: map[string]string{module + "/internal/rr": "a record has a name, a name has no record",

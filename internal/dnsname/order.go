@@ -13,6 +13,9 @@ func (n Name) Compare(o Name) int {
 	if n == o {
 		return 0
 	}
+	if a, b, ok := siblings(n.s, o.s); ok {
+		return strings.Compare(a, b)
+	}
 	a, b := strings.TrimSuffix(n.s, "."), strings.TrimSuffix(o.s, ".")
 	if strings.IndexByte(a, '\\') < 0 && strings.IndexByte(b, '\\') < 0 {
 		a, b = differing(a, b)
@@ -25,6 +28,17 @@ func (n Name) Compare(o Name) int {
 		a, b = a[:max(i-1, 0)], b[:max(j-1, 0)]
 	}
 	return cmp.Or(strings.Compare(a, b), strings.Compare(n.s, o.s))
+}
+
+// siblings returns the first labels of two names whose other labels are the same, as they are of most names that are
+// compared. It does not look into labels with escapes.
+func siblings(a, b string) (first, other string, ok bool) {
+	i, j := strings.IndexByte(a, '.'), strings.IndexByte(b, '.')
+	if i < 0 || j < 0 || a[i:] != b[j:] {
+		return "", "", false
+	}
+	first, other = a[:i], b[:j]
+	return first, other, strings.IndexByte(first, '\\') < 0 && strings.IndexByte(other, '\\') < 0
 }
 
 // differing cuts the labels off the right that two names without escapes and

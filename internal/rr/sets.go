@@ -3,7 +3,7 @@ package rr
 import (
 	"iter"
 
-	iradix "github.com/hashicorp/go-immutable-radix/v2"
+	"github.com/tidwall/btree"
 
 	"github.com/zonefold/zonefold/internal/dnsname"
 )
@@ -12,16 +12,15 @@ import (
 // key. The zero value is empty. A copy costs nothing, and what was changed in a
 // transaction is never seen in a copy made before.
 type Sets struct {
-	tree *iradix.Tree[Set]
+	tree *btree.BTreeG[Set] // nobody changes it any more
 }
 
-// maxKey bounds the key of a set in the tree: the name's, 0x00, and the type.
-const maxKey = 512 + 3
+// halfNode is half of how many sets a node of the tree has at most. A change copies a node on each level.
+const halfNode = 16
 
-// appendKey adds the key of a set in the tree. The 0x00 puts the sets of a name
-// before those of the names below it, since no label begins with one there.
-func appendKey(dst []byte, k Key) []byte {
-	return append(k.Name.AppendKey(dst), 0, byte(k.Type>>8), byte(k.Type))
+func newTree() *btree.BTreeG[Set] {
+	less := func(a, b Set) bool { return a.Key().Compare(b.Key()) < 0 }
+	return btree.NewBTreeGOptions(less, btree.Options{Degree: halfNode, NoLocks: true})
 }
 
 // Len counts the sets.
@@ -37,33 +36,33 @@ func (s Sets) Get(k Key) (Set, bool) {
 	if s.tree == nil {
 		return Set{}, false
 	}
-	var buf [maxKey]byte
-	return s.tree.Get(appendKey(buf[:0], k))
+	return s.tree.Get(Set{Name: k.Name, Type: k.Type})
 }
 
 // All yields every set in canonical order.
-func (s Sets) All() iter.Seq[Set] { return s.walk(nil) }
+func (s Sets) All() iter.Seq[Set] {
+	return func(yield func(Set) bool) {
+		if s.tree != nil {
+			s.tree.Scan(yield)
+		}
+	}
+}
 
 // Under yields the sets at n and below it.
 func (s Sets) Under(n dnsname.Name) iter.Seq[Set] {
-	if n.IsZero() {
-		return func(func(Set) bool) {}
-	}
-	return s.walk(n.AppendKey(nil))
+	return s.from(n, func(set Set) bool { return set.Name.Under(n) })
 }
 
 // At yields the sets at n, by type number.
 func (s Sets) At(n dnsname.Name) iter.Seq[Set] {
-	if n.IsZero() {
-		return func(func(Set) bool) {}
-	}
-	return s.walk(append(n.AppendKey(nil), 0))
+	return s.from(n, func(set Set) bool { return set.Name == n })
 }
 
-func (s Sets) walk(prefix []byte) iter.Seq[Set] {
+// from yields the sets from those at n on that lie together, as within says.
+func (s Sets) from(n dnsname.Name, within func(Set) bool) iter.Seq[Set] {
 	return func(yield func(Set) bool) {
-		if s.tree != nil {
-			s.tree.Root().WalkPrefix(prefix, func(_ []byte, set Set) bool { return !yield(set) })
+		if s.tree != nil && !n.IsZero() {
+			s.tree.Ascend(Set{Name: n}, func(set Set) bool { return within(set) && yield(set) })
 		}
 	}
 }
@@ -80,16 +79,20 @@ func (s Sets) Only(keys []Key) Sets {
 }
 
 // Txn starts a transaction on s, which itself never changes.
+//
+// The tree is copied as a value. Its method Copy marks the tree that it is called of as well, which others may read. A
+// tree changes nodes with its own mark alone, and copies others first. No node has that of a tree of Sets: it was given
+// when the tree was finished.
 func (s Sets) Txn() *SetsTxn {
 	if s.tree == nil {
-		s.tree = iradix.New[Set]()
+		return &SetsTxn{*newTree()}
 	}
-	return &SetsTxn{s.tree.Txn()}
+	return &SetsTxn{*s.tree}
 }
 
 // A SetsTxn collects changes. It is not safe for concurrent use.
 type SetsTxn struct {
-	txn *iradix.Txn[Set]
+	tree btree.BTreeG[Set]
 }
 
 // Put adds a set, in place of the one with its key. A set without data is no
@@ -99,23 +102,17 @@ func (t *SetsTxn) Put(s Set) {
 		t.Delete(s.Key())
 		return
 	}
-	var buf [maxKey]byte
-	key := appendKey(buf[:0], s.Key())
-	t.txn.Insert(append(make([]byte, 0, len(key)), key...), s)
+	t.tree.Set(s)
 }
 
 // Delete removes the set of k and reports whether there was one.
 func (t *SetsTxn) Delete(k Key) bool {
-	var buf [maxKey]byte
-	_, ok := t.txn.Delete(appendKey(buf[:0], k))
+	_, ok := t.tree.Delete(Set{Name: k.Name, Type: k.Type})
 	return ok
 }
 
 // Get returns the set of k as changed so far.
-func (t *SetsTxn) Get(k Key) (Set, bool) {
-	var buf [maxKey]byte
-	return t.txn.Get(appendKey(buf[:0], k))
-}
+func (t *SetsTxn) Get(k Key) (Set, bool) { return t.tree.Get(Set{Name: k.Name, Type: k.Type}) }
 
 // Sets returns the collection as changed so far. The transaction can go on.
-func (t *SetsTxn) Sets() Sets { return Sets{t.txn.CommitOnly()} }
+func (t *SetsTxn) Sets() Sets { return Sets{t.tree.Copy()} }
