@@ -112,7 +112,7 @@ func (b *bench) begin(ctx context.Context, servers []server, out *result) (ended
 		})
 	}
 	waiting.Wait()
-	if err := errors.Join(append(wrong, profiled())...); err != nil {
+	if err := errors.Join(errors.Join(wrong...), profiled()); err != nil {
 		return ended, err
 	}
 	b.say("BIND has all after %.1f s; the memory is looked at", out.servers[1].all.Seconds())
@@ -184,7 +184,7 @@ func (b *bench) change(ctx context.Context, servers []server, out *result) error
 	if _, out.peakLater, err = figures.MemoryOf(os.Getpid()); err != nil {
 		return err
 	}
-	return errors.Join(append(wrong, b.compare(ctx, servers, last))...)
+	return errors.Join(errors.Join(wrong...), b.compare(ctx, servers, last))
 }
 
 // compare waits until every server holds every Record as it was put last, and nothing else.
