@@ -24,9 +24,9 @@ import (
 
 // A server is one of those that zones are delivered to.
 type server struct {
-	name  string
-	asker *rig.Asker
-	holds func(context.Context, dnsname.Name) (rr.Sets, error)
+	name, address string
+	asker         *rig.Asker
+	holds         func(context.Context, dnsname.Name) (rr.Sets, error)
 }
 
 func (b *bench) servers() (all []server, end func(), err error) {
@@ -36,30 +36,30 @@ func (b *bench) servers() (all []server, end func(), err error) {
 		}
 	}
 	for _, s := range []server{
-		{name: "the embedded server", holds: func(ctx context.Context, zone dnsname.Name) (rr.Sets, error) {
-			found, err := b.own.Group("own").Read(ctx, zone, backend.Ask{})
-			return found.Sets, err
-		}},
-		{name: "BIND", holds: func(ctx context.Context, zone dnsname.Name) (rr.Sets, error) {
-			sets, err := b.bind.Transfer(ctx, zone)
-			txn := rr.Sets{}.Txn()
-			for _, s := range sets {
-				txn.Put(s)
-			}
-			return txn.Sets(), err
-		}},
+		{name: "the embedded server", address: b.own.Addrs()[0].String(), holds: b.ownHolds},
+		{name: "BIND", address: b.bind.Addr(), holds: b.bindHolds},
 	} {
-		address := b.own.Addrs()[0].String()
-		if len(all) > 0 {
-			address = b.bind.Addr()
-		}
-		if s.asker, err = rig.NewAsker(s.name, address); err != nil {
+		if s.asker, err = rig.NewAsker(s.name, s.address); err != nil {
 			end()
 			return nil, nil, err
 		}
 		all = append(all, s)
 	}
 	return all, end, nil
+}
+
+func (b *bench) ownHolds(ctx context.Context, zone dnsname.Name) (rr.Sets, error) {
+	found, err := b.own.Group("own").Read(ctx, zone, backend.Ask{})
+	return found.Sets, err
+}
+
+func (b *bench) bindHolds(ctx context.Context, zone dnsname.Name) (rr.Sets, error) {
+	sets, err := b.bind.Transfer(ctx, zone)
+	txn := rr.Sets{}.Txn()
+	for _, s := range sets {
+		txn.Put(s)
+	}
+	return txn.Sets(), err
 }
 
 // measure does everything once.

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"path/filepath"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -99,15 +98,9 @@ func (b *bench) Run(ctx context.Context, r *rig.Rig, out io.Writer) error {
 	if err := r.Start(ctx, v1beta1.AddToScheme, corev1.AddToScheme); err != nil {
 		return err
 	}
-	root, err := testoperator.ModuleRoot(ctx)
+	program, err := testoperator.BuildCommand(ctx, r.Dir)
 	if err != nil {
 		return err
-	}
-	program := filepath.Join(r.Dir, "zonefold")
-	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/zonefold")
-	build.Dir = root
-	if said, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("building zonefold: %w: %s", err, said)
 	}
 	sides := []side{{"small", b.small}, {"large", b.n}}
 	for _, s := range sides {
