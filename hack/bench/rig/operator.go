@@ -16,21 +16,26 @@ const auditEvery = 2 * time.Minute
 
 // StartOperator starts the operator, with flags of its own and those that the options need.
 func (r *Rig) StartOperator(args ...string) (err error) {
-	o := testoperator.Options{Path: r.program, Kubeconfig: r.Kubeconfig, Args: args}
-	if r.log != nil {
-		o.Log = r.log
-	}
 	if r.o.Idle > 0 {
-		o.Args = append(o.Args, "--audit-interval", auditEvery.String())
+		args = append(args, "--audit-interval", auditEvery.String())
 	}
 	if r.o.Profile != "" {
 		if r.pprof, err = figures.FreeAddress(); err != nil {
 			return err
 		}
-		o.Args = append(o.Args, "--pprof-bind-address", r.pprof)
+		args = append(args, "--pprof-bind-address", r.pprof)
 	}
-	r.Operator, err = testoperator.Start(o)
+	r.Operator, err = r.StartReplica(args...)
 	return err
+}
+
+// StartReplica starts one more operator, which whoever called ends.
+func (r *Rig) StartReplica(args ...string) (*testoperator.Process, error) {
+	o := testoperator.Options{Path: r.program, Kubeconfig: r.Kubeconfig, Args: args}
+	if r.log != nil {
+		o.Log = r.log
+	}
+	return testoperator.Start(o)
 }
 
 // StopOperator ends the operator if it runs.
