@@ -1,7 +1,6 @@
 package delivery
 
 import (
-	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -30,20 +29,3 @@ type Drift struct {
 
 // OnDrift has f called for each Drift, besides the dialect. It is called before Run.
 func (d *Deliveries) OnDrift(f func(Drift)) { d.onDrift = f }
-
-// drifted passes a Drift on to the dialect and to OnDrift.
-func (d *Deliveries) drifted(s engine.Drift) {
-	st, unlock := d.state.Lock()
-	l := st.feeds[s.Feed]
-	if l == nil {
-		unlock()
-		return
-	}
-	found := Drift{l.zone, l.placeOf(s.Name), s.Sets}
-	unlock()
-	for _, hear := range []func(Drift){d.dialectDrift, d.onDrift} {
-		if hear != nil {
-			hear(found)
-		}
-	}
-}

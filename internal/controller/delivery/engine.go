@@ -2,7 +2,9 @@ package delivery
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/zone"
 )
 
 // An Engine is the operator's one: zones of all dialects meet in its targets. Whose Deliveries a zone is part of keep
@@ -38,35 +41,47 @@ func (e *Engine) join(d *Deliveries) {
 	e.parts = append(e.parts, d)
 }
 
-// owner returns who delivers a feed, nil if nobody does any more.
-func (e *Engine) owner(feed string) *Deliveries {
+// with calls f with the Zone that a feed is of and who delivers it, under the lock of these. It reports whether anybody
+// still does.
+func (e *Engine) with(feed string, f func(*Deliveries, *state, *zoneFeed)) bool {
 	e.mu.Lock()
 	parts := e.parts
 	e.mu.Unlock()
-	for _, d := range parts {
-		if _, is := d.zoneOf(feed); is {
-			return d
+	return slices.ContainsFunc(parts, func(d *Deliveries) bool {
+		st, unlock := d.state.Lock()
+		defer unlock()
+		l := st.feeds[feed]
+		if l != nil {
+			f(d, st, l)
 		}
-	}
-	return nil
+		return l != nil
+	})
 }
+
+var errGone = errors.New("the zone is not delivered any more")
 
 // Raise implements backend.CeilingStore.
 func (e *Engine) Raise(ctx context.Context, feed string, ceiling uint32) error {
-	d := e.owner(feed)
-	if d == nil {
+	var store Store
+	var id zone.ID
+	if !e.with(feed, func(d *Deliveries, _ *state, l *zoneFeed) { store, id = d.store, l.zone }) {
 		return fmt.Errorf("raising the ceiling of %s: %w", feed, errGone)
 	}
-	return d.raise(ctx, feed, ceiling)
+	return store.Raise(ctx, id, ceiling)
 }
 
 // Record implements backend.Ledger.
 func (e *Engine) Record(ctx context.Context, feed string, sets []rr.Set) error {
-	d := e.owner(feed)
-	if d == nil {
+	var store Store
+	var id zone.ID
+	known := e.with(feed, func(d *Deliveries, _ *state, l *zoneFeed) {
+		store, id = d.store, l.zone
+		l.enterAll(sets)
+	})
+	if !known {
 		return fmt.Errorf("recording sets of %s: %w", feed, errGone)
 	}
-	return d.record(ctx, feed, sets)
+	return store.Record(ctx, id, sets)
 }
 
 // An Overlay is who has sets that lie over whatever a zone holds. Hear and Causes never block.
@@ -107,13 +122,23 @@ func (e *Engine) report(r engine.Report) {
 		o.Hear(r)
 		return
 	}
-	if d := e.owner(r.Feed); d != nil {
-		d.hear(r)
+	var tell func()
+	e.with(r.Feed, func(d *Deliveries, st *state, l *zoneFeed) { tell = d.hear(st, l, r) })
+	if tell != nil {
+		tell()
 	}
 }
 
+// drifted passes a Drift on to the dialect of its Zone and to OnDrift.
 func (e *Engine) drifted(s engine.Drift) {
-	if d := e.owner(s.Feed); d != nil {
-		d.drifted(s)
+	var hearers []func(Drift)
+	var found Drift
+	e.with(s.Feed, func(d *Deliveries, _ *state, l *zoneFeed) {
+		hearers, found = []func(Drift){d.dialectDrift, d.onDrift}, Drift{l.zone, l.placeOf(s.Name), s.Sets}
+	})
+	for _, hear := range hearers {
+		if hear != nil {
+			hear(found)
+		}
 	}
 }

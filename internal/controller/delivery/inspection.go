@@ -66,22 +66,23 @@ func InspectorOf(c *core.Core, d *Deliveries) Looker { return deliveredWorld{c, 
 
 // Inspect implements Inspector.
 func (w deliveredWorld) Inspect(id zone.ID) (Inspected, error) {
-	c, d := w.core, w.deliveries
-	if !d.hasJudged() {
+	if !w.deliveries.hasJudged() {
 		return Inspected{}, ErrNotLeading
 	}
-	known, ok := c.Explained(id)
+	known, ok := w.core.Explained(id)
 	if !ok {
 		return Inspected{}, ErrUnknown
 	}
 	if !known.Verdict.Accepted {
 		return Inspected{}, nil
 	}
+	st, unlock := w.deliveries.state.Lock()
+	defer unlock()
 	if known.Type == 0 {
-		return Inspected{Zone: known.Name, Home: id, Servers: d.serversOf(id)}, nil
+		return Inspected{Zone: known.Name, Home: id, Servers: st.serversOf(id)}, nil
 	}
 	out := Inspected{Home: known.Zone, Set: rr.Key{Name: known.Name, Type: known.Type}}
-	out.Zone, out.Servers = d.serversOfSet(known.Zone, id, out.Set)
+	out.Zone, out.Servers = st.serversOfSet(known.Zone, id, out.Set)
 	return out, nil
 }
 
@@ -103,9 +104,7 @@ type ServerStanding struct {
 }
 
 // serversOf returns the servers of a Zone, and those from which it is being withdrawn.
-func (d *Deliveries) serversOf(id zone.ID) []ServerStanding {
-	st, unlock := d.state.Lock()
-	defer unlock()
+func (st *state) serversOf(id zone.ID) []ServerStanding {
 	z := st.zones[id]
 	if z == nil {
 		return nil
@@ -121,9 +120,7 @@ func (d *Deliveries) serversOf(id zone.ID) []ServerStanding {
 
 // serversOfSet returns the zone that a claim is in, and its servers as far as they concern the claim's set: of other
 // sets, and of how many there are, they say nothing.
-func (d *Deliveries) serversOfSet(home, claim zone.ID, key rr.Key) (dnsname.Name, []ServerStanding) {
-	st, unlock := d.state.Lock()
-	defer unlock()
+func (st *state) serversOfSet(home, claim zone.ID, key rr.Key) (dnsname.Name, []ServerStanding) {
 	z := st.zones[home]
 	if z == nil {
 		return dnsname.Name{}, nil

@@ -50,14 +50,14 @@ func (w deliveredWorld) Looks(id zone.ID) (dnsname.Name, []ServerLook, error) {
 	if !known.Verdict.Accepted {
 		return dnsname.Name{}, nil, nil
 	}
-	return known.Name, w.deliveries.looksAt(id), nil
+	st, unlock := w.deliveries.state.Lock()
+	defer unlock()
+	return known.Name, st.looksAt(id), nil
 }
 
 // looksAt returns the servers of a Zone but those that it is being withdrawn from. Where foreign sets stay, what is
 // zonefold's is what the worker of the target takes for that, or else the ledger.
-func (d *Deliveries) looksAt(id zone.ID) []ServerLook {
-	st, unlock := d.state.Lock()
-	defer unlock()
+func (st *state) looksAt(id zone.ID) []ServerLook {
 	z := st.zones[id]
 	if z == nil {
 		return nil

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -10,64 +11,60 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// hear takes in the engine's news.
-func (d *Deliveries) hear(r engine.Report) {
-	st, unlock := d.state.Lock()
-	l := st.feeds[r.Feed]
-	if l == nil {
-		unlock()
-		return
-	}
+// hear takes in the engine's news, and returns what tells those whom it concerns, without the lock; nil: nobody.
+func (d *Deliveries) hear(st *state, l *zoneFeed, r engine.Report) (tell func()) {
 	key := attachmentKey{l.placeOf(r.Name), r.Target}
 	a := l.at[key]
-	if a == nil {
-		unlock()
-		return
+	switch {
+	case a == nil:
+		return nil
+	case r.Withdrawn:
+		return d.hearWithdrawn(l, key)
 	}
-	if r.Withdrawn {
-		delete(l.at, key)
-		d.queue.Enqueue(l.zone)
-		d.onPlace(key.place) // it has one Zone less
-		last := l.live && len(l.at) == 0
-		unlock()
-		if last {
-			d.refresh(l.zone) // the claims are served nowhere
-		}
-		return
-	}
-	before := a.report
-	if before == nil {
-		before = &engine.Report{}
-	}
+	before := cmp.Or(a.report, &engine.Report{})
 	failed := r.Err != nil && (before.Err == nil || before.Err.Error() != r.Err.Error())
 	// every claim of the zone has to be told that one more Backend has it, or why it has nothing
 	all := before.Seq == 0 && (r.Seq > 0 || failed)
-	refused := changedRefusals(before.Refused, r.Refused)
-	a.report = &r
-	if l.zone.Kind == KindLeft {
-		d.onPlace(key.place) // it says how that stands
-	} else if failed && a.leaving {
+	left := l.zone.Kind == KindLeft // its Backend says how that stands
+	ofPlace := left || (before.Err == nil) != (r.Err == nil) || declined(before.Err) != declined(r.Err) ||
+		r.Seq > 0 && before.Seq == 0
+	if failed && a.leaving && !left {
 		d.queue.Enqueue(l.zone) // it may have waited long enough
 	}
-	if (before.Err == nil) != (r.Err == nil) || declined(before.Err) != declined(r.Err) || r.Seq > 0 && before.Seq == 0 {
-		d.onPlace(key.place)
-	}
+	a.report = &r
 	claims := st.confirm(l)
-	refused = append(refused, l.told()...)
+	refused := append(changedRefusals(before.Refused, r.Refused), l.told()...)
 	if failed {
 		claims = append(claims, slices.Collect(maps.Keys(l.waits))...)
 	}
-	unlock()
-	if call := d.arrived(l.zone); call != nil {
-		call()
+	return func() {
+		if ofPlace {
+			d.onPlace(key.place)
+		}
+		if call := d.arrived(l.zone); call != nil {
+			call()
+		}
+		d.settled(claims)
+		d.changed(l.zone)
+		switch {
+		case all:
+			d.refresh(l.zone)
+		case len(refused) > 0:
+			d.refreshSets(l.zone, refused)
+		}
 	}
-	d.settled(claims)
-	d.changed(l.zone)
-	switch {
-	case all:
-		d.refresh(l.zone)
-	case len(refused) > 0:
-		d.refreshSets(l.zone, refused)
+}
+
+// hearWithdrawn takes in that a server has a zone no more.
+func (d *Deliveries) hearWithdrawn(l *zoneFeed, key attachmentKey) (tell func()) {
+	delete(l.at, key)
+	d.queue.Enqueue(l.zone)
+	last := l.live && len(l.at) == 0
+	return func() {
+		d.onPlace(key.place) // it has one Zone less
+		if last {
+			d.refresh(l.zone) // the claims are served nowhere
+		}
 	}
 }
 

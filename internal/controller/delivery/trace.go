@@ -125,20 +125,12 @@ func (e *Engine) causes(feed string, seq uint64) (now func() time.Time, changes 
 	if o, ok := e.overlay(feed); ok {
 		return o.Clock, o.Causes(seq)
 	}
-	if d := e.owner(feed); d != nil {
-		return d.clock, d.causes(feed, seq)
-	}
-	return nil, nil
+	e.with(feed, func(d *Deliveries, _ *state, l *zoneFeed) { now, changes = d.clock, l.causes(seq) })
+	return now, changes
 }
 
 // causes are the changes that a content brings, the oldest first.
-func (d *Deliveries) causes(feed string, seq uint64) (changes []trace.Span) {
-	st, unlock := d.state.Lock()
-	defer unlock()
-	l := st.feeds[feed]
-	if l == nil {
-		return nil
-	}
+func (l *zoneFeed) causes(seq uint64) (changes []trace.Span) {
 	for _, t := range l.traced {
 		if t.seq > seq {
 			break

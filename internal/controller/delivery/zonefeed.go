@@ -2,7 +2,6 @@ package delivery
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"reflect"
 	"slices"
@@ -351,49 +350,11 @@ func (l *zoneFeed) publish(s zone.Snapshot, changed []rr.Key) {
 	l.seq = l.feed.Publish(engine.Content{Sets: s.Sets, SOA: s.SOA, Hash: s.Hash}, changed)
 }
 
-// raise stores a ceiling.
-func (d *Deliveries) raise(ctx context.Context, feed string, ceiling uint32) error {
-	id, ok := d.zoneOf(feed)
-	if !ok {
-		return fmt.Errorf("raising the ceiling of %s: %w", feed, errGone)
-	}
-	return d.store.Raise(ctx, id, ceiling)
-}
-
-// record stores sets in the ledger.
-func (d *Deliveries) record(ctx context.Context, feed string, sets []rr.Set) error {
-	id, ok := d.enter(feed, sets)
-	if !ok {
-		return fmt.Errorf("recording sets of %s: %w", feed, errGone)
-	}
-	return d.store.Record(ctx, id, sets)
-}
-
-// enter puts sets into the ledger of a feed, and returns whose it is.
-func (d *Deliveries) enter(feed string, sets []rr.Set) (zone.ID, bool) {
-	st, unlock := d.state.Lock()
-	defer unlock()
-	l := st.feeds[feed]
-	if l == nil {
-		return zone.ID{}, false
-	}
+// enterAll puts sets into the ledger.
+func (l *zoneFeed) enterAll(sets []rr.Set) {
 	txn := l.written.Txn()
 	for _, set := range sets {
 		l.enter(txn, set)
 	}
 	l.written, l.larger = txn.Sets(), true
-	return l.zone, true
-}
-
-var errGone = fmt.Errorf("the zone is not delivered any more")
-
-// zoneOf returns the Zone of a feed.
-func (d *Deliveries) zoneOf(feed string) (zone.ID, bool) {
-	st, unlock := d.state.Lock()
-	defer unlock()
-	l := st.feeds[feed]
-	if l == nil {
-		return zone.ID{}, false
-	}
-	return l.zone, true
 }
