@@ -97,6 +97,10 @@ func (b *bench) begin(ctx context.Context, out *result) error {
 	if err := b.StartOperator(); err != nil {
 		return err
 	}
+	err := b.Until(ctx, time.Minute, func() (bool, error) { return b.Operator.Live(), nil })
+	if err != nil {
+		return fmt.Errorf("waiting for the operator to live: %w", err)
+	}
 	profiled := b.ProfileCPU(ctx, "", 10*time.Second)
 	for zone := range b.o.zones {
 		last := (b.o.n-1-zone)/b.o.zones*b.o.zones + zone
@@ -108,7 +112,6 @@ func (b *bench) begin(ctx context.Context, out *result) error {
 		}
 	}
 	out.all = time.Since(out.began)
-	var err error
 	if out.serving, out.servingPeak, err = figures.MemoryOf(b.Operator.PID()); err != nil {
 		return err
 	}

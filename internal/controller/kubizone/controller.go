@@ -138,10 +138,12 @@ func New(c Config) *Controller {
 	if c.Fleets != nil {
 		c.Fleets.Host(k.Deliveries)
 	}
+	backlog := delivery.NewBacklog(c.Clock.Now, func() int { return k.Deliveries.Waiting() + k.Engine.Waiting() },
+		k.Core.Busy)
 	k.zones = controller.NewWriter(4, c.Log, k.writeZone)
-	k.zones.Busy = k.Core.Busy
+	k.zones.Busy = backlog.Busy
 	k.records = controller.NewWriter(16, c.Log, k.writeRecord)
-	k.records.Busy = k.Core.Busy
+	k.records.Busy = backlog.Busy
 	return k
 }
 

@@ -46,33 +46,6 @@ func (z *Zones) wakeInstances(keys ...client.ObjectKey) {
 	}
 }
 
-// With a backlog of so many zones on their way to servers it takes a while. DNS goes first then: statuses wait, but for
-// no longer than maxBacklog, after which that is how things are.
-const (
-	manyZones  = 16
-	maxBacklog = 30 * time.Second
-)
-
-// backlog is how many zones are on their way to a server.
-func (z *Zones) backlog() int { return z.deliveries.Waiting() + z.Engine.Waiting() + z.servers.Len() }
-
-// busy reports whether statuses have to wait.
-func (z *Zones) busy() bool {
-	if z.core.Busy() {
-		return true
-	}
-	rushing := z.backlog() >= manyZones
-	now := z.Clock.Now()
-	st, unlock := z.state.Lock()
-	defer unlock()
-	if !rushing {
-		st.backlogSince = time.Time{}
-	} else if st.backlogSince.IsZero() {
-		st.backlogSince = now
-	}
-	return rushing && now.Sub(st.backlogSince) < maxBacklog
-}
-
 // How long something may be on its way before that is worth a write: when it waits for its turn among others, longer.
 const (
 	grace        = 2 * time.Second
@@ -82,13 +55,13 @@ const (
 // isSoon reports whether what has been on its way since then is likely to be there soon.
 func (z *Zones) isSoon(since, now time.Time) bool {
 	took := now.Sub(since)
-	return took < grace || took < backlogGrace && z.backlog() >= manyZones
+	return took < grace || took < backlogGrace && z.backlog.Long()
 }
 
 // lookAgain is when to see whether something is still on its way. What arrives is told anyway, so that thousands need
 // not be asked for every second while others have their turn.
 func (z *Zones) lookAgain() *controller.Later {
-	if z.backlog() >= manyZones {
+	if z.backlog.Long() {
 		return &controller.Later{After: 4 * grace}
 	}
 	return &controller.Later{After: grace / 2}

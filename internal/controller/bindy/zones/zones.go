@@ -105,6 +105,7 @@ type Zones struct {
 	foresight  core.Foresight
 	deliveries *delivery.Deliveries
 	past       *history.Keeper
+	backlog    *delivery.Backlog
 
 	zones   *controller.Writer // their statuses
 	records *controller.Writer // their statuses
@@ -127,18 +128,17 @@ type Zones struct {
 
 // state is what the Zones know.
 type state struct {
-	z            *Zones
-	homes        *dialect.Homes
-	known        map[zone.ID]*known  // DNSZones and records
-	fleets       map[zone.ID]fleetOf // of DNSZones, and of assignments
-	hosts        map[client.ObjectKey]*host
-	follows      map[zone.ID]map[types.UID]*follow // of zones, by pod
-	notified     map[zone.ID]uint32                // the serial that secondaries were told of last
-	names        nameIndex
-	gone         map[zone.ID]zone.ID            // the zones of records that were deleted, until the World has settled
-	due          map[client.ObjectKey]time.Time // when instances are, or were, looked at because of their zones
-	backlogSince time.Time                      // since when there has been a backlog; zero: there is none
-	assignments  map[zone.ID]assignment
+	z           *Zones
+	homes       *dialect.Homes
+	known       map[zone.ID]*known  // DNSZones and records
+	fleets      map[zone.ID]fleetOf // of DNSZones, and of assignments
+	hosts       map[client.ObjectKey]*host
+	follows     map[zone.ID]map[types.UID]*follow // of zones, by pod
+	notified    map[zone.ID]uint32                // the serial that secondaries were told of last
+	names       nameIndex
+	gone        map[zone.ID]zone.ID            // the zones of records that were deleted, until the World has settled
+	due         map[client.ObjectKey]time.Time // when instances are, or were, looked at because of their zones
+	assignments map[zone.ID]assignment
 	// zones of the other dialect that reconcileAssignment has taken over; nil: all that there were when it began
 	takenOver        map[zone.ID]bool
 	pendingInstances map[client.ObjectKey]bool  // looked at before everything was known that matters to them
@@ -180,10 +180,12 @@ func New(c Config) *Zones {
 	})
 	z.deliveries.OnPlace(z.wakePlace)
 	z.deliveries.OnDrift(z.suspectDrifted)
+	z.backlog = delivery.NewBacklog(c.Clock.Now,
+		func() int { return z.deliveries.Waiting() + z.Engine.Waiting() + z.servers.Len() }, z.core.Busy)
 	z.zones = controller.NewWriter(4, c.Log, z.writeZone)
-	z.zones.Busy = z.busy
+	z.zones.Busy = z.backlog.Busy
 	z.records = controller.NewWriter(16, c.Log, z.writeRecord)
-	z.records.Busy = z.busy
+	z.records.Busy = z.backlog.Busy
 	z.servers = controller.NewWriter(8, c.Log, z.serve)
 	z.assignmentQueue = controller.NewWriter(2, c.Log, z.reconcileAssignment)
 	z.notices = controller.NewWriter(4, c.Log, z.notify)
