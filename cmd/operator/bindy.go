@@ -43,10 +43,14 @@ func addBindy(ctx context.Context, m *parts, numbers *controller.Metrics) error 
 	if err != nil {
 		return err
 	}
+	catchUp, err := m.catchUp(objects, c)
+	if err != nil {
+		return err
+	}
 	inspection := &delivery.Inspection{}
 	m.resources = append(m.resources, bindy.Resources(inspection)...)
 	fleets := bindy.New(bindy.Config{
-		Settings: m.fleet, Client: c, Live: m.live(), Cache: objects, Events: m.GetEventRecorder("zonefold"),
+		Settings: m.fleet, Client: c, Live: m.live(), Cache: objects, CatchUp: catchUp, Events: m.GetEventRecorder("zonefold"),
 		Log: m.log, Metrics: numbers, Clock: time.Now, Leads: m.leads(),
 		DNS: fleetDNS(all.NewPool(time.Now, nil).Bound(m.answers), m), Sidecars: m.pods.HTTP, Records: records,
 		Inspection: inspection, History: m.history,

@@ -156,7 +156,10 @@ func addGardener(ctx context.Context, m *parts, numbers *controller.Metrics) err
 	if shared {
 		placed = m.engine.HoldZones("rfc2136", "powerdns", "provider")
 	}
-	catchUp := controller.CatchUp{Live: m.GetAPIReader(), Cached: c, Log: m.log}
+	catchUp, err := m.catchUp(objects, c)
+	if err != nil {
+		return err
+	}
 	return m.Add(manager.RunnableFunc(func(ctx context.Context) error {
 		late := time.AfterFunc(longestHold, placed)
 		defer late.Stop()

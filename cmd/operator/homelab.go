@@ -75,7 +75,10 @@ func addHomelab(ctx context.Context, m *parts, numbers *controller.Metrics) erro
 	inspection := &delivery.Inspection{}
 	m.resources = append(m.resources, homelab.Resources(inspection)...)
 	m.classes = &servers.Classes{Cached: c, Live: m.live(), Cache: objects, Clock: clock.RealClock{}, Transport: m.hooked}
-	catchUp := controller.CatchUp{Live: m.GetAPIReader(), Cached: c, Log: m.log}
+	catchUp, err := m.catchUp(objects, c)
+	if err != nil {
+		return err
+	}
 	return m.Add(manager.RunnableFunc(func(ctx context.Context) error {
 		if err := catchUp.Wait(ctx, &api.DNSClass{}, &api.DNSRecord{}); err != nil {
 			return nil //nolint:nilerr // the term is over before it has begun

@@ -7,6 +7,8 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/internal/controller"
 )
 
 // reads gives a dialect a cache of its own and a client that reads from it. The cache fills before the operator leads,
@@ -55,6 +57,16 @@ func (c *ending) WaitForCacheSync(ctx context.Context) bool {
 
 // live reads at the API server what the dialects may read there.
 func (p *parts) live() client.Reader { return p.secrets.reader(p.GetAPIReader(), p.GetClient()) }
+
+// catchUp is how a dialect makes sure, when this replica leads, that its cache has what the former leader has written.
+func (p *parts) catchUp(objects cache.Cache, c client.Client) (controller.CatchUp, error) {
+	live, err := client.NewWithWatch(p.GetConfig(), client.Options{
+		HTTPClient: p.GetHTTPClient(), Scheme: p.GetScheme(), Mapper: p.GetRESTMapper()})
+	if err != nil {
+		return controller.CatchUp{}, fmt.Errorf("making the client that watches: %w", err)
+	}
+	return controller.CatchUp{Live: live, Cached: c, Cache: objects, Log: p.log}, nil
+}
 
 // cached makes a cache that runs in every replica, and a client that reads from it.
 func (p *parts) cached(o cache.Options) (cache.Cache, client.Client, error) {

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
-	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/kubizone"
 	"github.com/zonefold/zonefold/internal/controller/sources"
 	meaning "github.com/zonefold/zonefold/internal/dialect/sources"
@@ -144,8 +143,12 @@ func (p *parts) asked() (sources.Config, error) {
 	if err != nil {
 		return sources.Config{}, err
 	}
+	catchUp, err := p.catchUp(objects, c)
+	if err != nil {
+		return sources.Config{}, err
+	}
 	out := sources.Config{
-		Cache: objects, CatchUp: controller.CatchUp{Live: p.GetAPIReader(), Cached: c, Log: p.log},
+		Cache: objects, CatchUp: catchUp,
 		Events: p.GetEventRecorder("zonefold"), Log: p.log, Sources: p.sources.names, Options: p.sources.options,
 		DeleteLost: p.sources.deleteLost, Unread: p.blind.tell,
 	}

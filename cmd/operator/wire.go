@@ -145,7 +145,10 @@ func addKubizone(ctx context.Context, m *parts, numbers *controller.Metrics) err
 	foresight := &core.Foresight{}
 	m.examiners = append(m.examiners, kubizone.Examiners(foresight)...)
 	m.examiners = append(m.examiners, m.source().Examiner(foresight, m.dialects.has(dialectBindy)))
-	catchUp := controller.CatchUp{Live: m.GetAPIReader(), Cached: m.GetClient(), Log: m.log}
+	catchUp, err := m.catchUp(m.GetCache(), m.GetClient())
+	if err != nil {
+		return err
+	}
 	return m.Add(manager.RunnableFunc(func(ctx context.Context) error {
 		// Secrets are not waited for: nothing is withdrawn because of one.
 		waited := append(kubizone.Objects(), &zonefold.Backend{}, &corev1.Namespace{})

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -8,6 +9,11 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/apimachinery/pkg/watch"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/internal/controller/objects"
@@ -17,9 +23,13 @@ import (
 // the former leader has written. A cache says that it has been filled, not that it is up
 // to date: what it lacks would be taken for absent, withdrawn, and forgotten.
 type CatchUp struct {
-	Live   client.Reader // asks the API server
-	Cached client.Client // reads from the cache
+	Live   client.WithWatch // asks the API server
+	Cached client.Client    // reads from the cache
+	Cache  cache.Cache
 	Log    *slog.Logger
+	// Many is how many objects of a kind are too many to list them all; 0: ten thousand. A hundred thousand take the API
+	// server ten seconds, with everybody waiting; the changes since the cache heard last take one.
+	Many int64
 }
 
 // catchUpPage is how many objects are asked for at a time, without their specs.
@@ -52,13 +62,19 @@ func (c CatchUp) Try(ctx context.Context, kind client.Object) error {
 	if err != nil {
 		return fmt.Errorf("finding the kind of %T: %w", kind, err)
 	}
+	asked := false
 	list := &metav1.PartialObjectMetadataList{}
 	for more := true; more; more = list.Continue != "" {
 		token := list.Continue
-		list = &metav1.PartialObjectMetadataList{}
-		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+		list = metadataOf(gvk)
 		if err := c.Live.List(ctx, list, client.Limit(catchUpPage), client.Continue(token)); err != nil {
 			return fmt.Errorf("listing %s: %w", gvk.Kind, err)
+		}
+		if left := list.RemainingItemCount; !asked && left != nil && *left > cmp.Or(c.Many, 10_000) {
+			asked = true
+			if changed, ok := c.changes(ctx, kind, list); ok {
+				list = changed
+			}
 		}
 		for i := range list.Items {
 			list.Items[i].SetGroupVersionKind(gvk)
@@ -68,6 +84,67 @@ func (c CatchUp) Try(ctx context.Context, kind client.Object) error {
 		}
 	}
 	return nil
+}
+
+func metadataOf(gvk schema.GroupVersionKind) *metav1.PartialObjectMetadataList {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+	return list
+}
+
+// changesFor is how long the API server is asked for changes, in seconds. It says how far it has told two seconds before
+// the end, or never: it may, but need not (https://kubernetes.io/docs/reference/using-api/api-concepts/#watch-bookmarks).
+const changesFor = 3
+
+// changes returns the objects that have changed between what the cache has heard and a list. It reports false if the
+// API server does not say that these are all.
+func (c CatchUp) changes(ctx context.Context, kind client.Object,
+	until *metav1.PartialObjectMetadataList) (*metav1.PartialObjectMetadataList, bool) {
+	heard := c.heard(ctx, kind)
+	if heard == "" {
+		return nil, false
+	}
+	if reached(heard, until.ResourceVersion) {
+		return &metav1.PartialObjectMetadataList{}, true
+	}
+	list := &metav1.PartialObjectMetadataList{TypeMeta: until.TypeMeta}
+	events, err := c.Live.Watch(ctx, list, &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: heard,
+		AllowWatchBookmarks: true, TimeoutSeconds: new(int64(changesFor))}})
+	if err != nil {
+		return nil, false
+	}
+	defer events.Stop()
+	for e := range events.ResultChan() {
+		o, ok := e.Object.(*metav1.PartialObjectMetadata)
+		switch {
+		case !ok: // such as that the API server does not know any more what was before
+			return nil, false
+		case e.Type == watch.Added || e.Type == watch.Modified:
+			list.Items = append(list.Items, *o)
+		case e.Type == watch.Bookmark && reached(o.ResourceVersion, until.ResourceVersion):
+			return list, true
+		}
+	}
+	return nil, false
+}
+
+// heard is up to where the cache has heard of objects of a kind, and holds them; "" if that is not known.
+func (c CatchUp) heard(ctx context.Context, kind client.Object) string {
+	informer, err := c.Cache.GetInformer(ctx, kind)
+	if err != nil {
+		return ""
+	}
+	shared, ok := informer.(toolscache.SharedInformer)
+	if !ok {
+		return ""
+	}
+	return shared.GetStore().LastStoreSyncResourceVersion()
+}
+
+// reached reports whether a resourceVersion is another one or a later one.
+func reached(version, until string) bool {
+	order, err := resourceversion.CompareResourceVersion(version, until)
+	return err == nil && order >= 0
 }
 
 // object waits until the cache has an object like that or newer, or it is gone.

@@ -53,6 +53,7 @@ type Config struct {
 	Client  client.Client // reads from Cache
 	Live    client.Reader // asks the API server
 	Cache   cache.Cache   // made with CacheOptions
+	CatchUp controller.CatchUp
 	Events  events.EventRecorder
 	Log     *slog.Logger
 	Metrics *controller.Metrics
@@ -133,12 +134,11 @@ func (b *Controller) Fleets() delivery.Fleets {
 // the last write.
 func (b *Controller) Run(ctx context.Context) error {
 	// A cache that lags behind the former leader would have instances removed that were wanted meanwhile.
-	catchUp := controller.CatchUp{Live: b.Live, Cached: b.Client, Log: b.Log}
 	kinds := []client.Object{&v1beta1.ClusterBind9Provider{}, &v1beta1.Bind9Cluster{}, &v1beta1.Bind9Instance{}}
 	if b.zones != nil {
 		kinds = append(kinds, zones.Objects(b.Records)...)
 	}
-	if err := catchUp.Wait(ctx, kinds...); err != nil {
+	if err := b.CatchUp.Wait(ctx, kinds...); err != nil {
 		return nil // the term is over before it has begun
 	}
 	var running sync.WaitGroup

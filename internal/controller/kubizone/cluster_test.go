@@ -47,7 +47,7 @@ type cluster struct {
 	ctx    context.Context
 	config *rest.Config
 	scheme *runtime.Scheme
-	live   client.Client // asks the API server
+	live   client.WithWatch // asks the API server
 	id     zone.ID
 }
 
@@ -67,7 +67,7 @@ func newCluster(t *testing.T) *cluster {
 			t.Fatal(err)
 		}
 	}
-	if c.live, err = client.New(c.config, client.Options{Scheme: c.scheme}); err != nil {
+	if c.live, err = client.NewWithWatch(c.config, client.Options{Scheme: c.scheme}); err != nil {
 		t.Fatal(err)
 	}
 	ns := &corev1.Namespace{}
@@ -123,7 +123,7 @@ func (c *cluster) leader() *leader {
 
 // catchUp waits until the leader's cache has what is in the cluster.
 func (l *leader) catchUp(ctx context.Context, c *cluster) error {
-	return controller.CatchUp{Live: c.live, Cached: l.Client, Log: l.Log}.Wait(ctx, Objects()...)
+	return controller.CatchUp{Live: c.live, Cached: l.Client, Cache: l.Cache, Log: l.Log}.Wait(ctx, Objects()...)
 }
 
 // eventually waits until check has nothing to complain of.
