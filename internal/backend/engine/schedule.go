@@ -2,6 +2,7 @@ package engine
 
 import (
 	"container/heap"
+	"slices"
 	"time"
 
 	"github.com/zonefold/zonefold/internal/backend"
@@ -29,6 +30,8 @@ type server struct {
 	limit   int
 	active  int
 	queue   []*target // ready to run, first come first served
+	checks  []*target // likewise, but others come before; see target.checks
+	turn    int       // since the last of those
 	listed  bool      // is in scheduler.open
 	held    time.Time // throttled until then
 	delay   delay
@@ -39,6 +42,32 @@ func newServer(name string, limit int) *server {
 	at := &server{name: name, limit: limit, failing: map[*target]bool{}}
 	at.delay.what = at
 	return at
+}
+
+// eachCheck is how many turns there are for one check, while there are changes.
+const eachCheck = 4
+
+// waiting returns how many targets are ready to run.
+func (at *server) waiting() int { return len(at.queue) + len(at.checks) }
+
+// next takes the target whose turn it is: after a start, what has changed does not wait for a thousand zones that are
+// as an earlier run has left them, nor those for ever.
+func (at *server) next() *target {
+	from := &at.queue
+	if at.turn++; len(at.queue) == 0 || at.turn >= eachCheck && len(at.checks) > 0 {
+		from, at.turn = &at.checks, 0
+	}
+	t := (*from)[0]
+	*from = (*from)[1:]
+	return t
+}
+
+// hasten moves a target that is ready to run before those that are checked.
+func (at *server) hasten(t *target) {
+	if i := slices.Index(at.checks, t); i >= 0 {
+		at.checks = slices.Delete(at.checks, i, i+1)
+		at.queue = append(at.queue, t)
+	}
 }
 
 // fire lists a server that was throttled.
@@ -80,6 +109,9 @@ func (s *scheduler) wake(t *target, why wakeReason) {
 		return
 	}
 	if t.queued {
+		if !t.checks() {
+			t.server.hasten(t)
+		}
 		return
 	}
 	if why == wakeWant {
@@ -100,13 +132,17 @@ func (s *scheduler) wake(t *target, why wakeReason) {
 func (s *scheduler) enqueue(t *target) {
 	s.undelay(&t.delay)
 	t.queued = true
-	t.server.queue = append(t.server.queue, t)
+	if at := t.server; t.checks() {
+		at.checks = append(at.checks, t)
+	} else {
+		at.queue = append(at.queue, t)
+	}
 	s.list(t.server)
 }
 
 // list offers a server that has something to do and room to do it.
 func (s *scheduler) list(at *server) {
-	if !s.stopped && !at.listed && len(at.queue) > 0 && at.active < at.limit {
+	if !s.stopped && !at.listed && at.waiting() > 0 && at.active < at.limit {
 		if s.now().Before(at.held) {
 			s.delay(&at.delay, at.held)
 			return
@@ -127,15 +163,13 @@ func (s *scheduler) pump() {
 			s.delay(&at.delay, at.held)
 			continue
 		}
-		t := at.queue[0]
-		at.queue = at.queue[1:]
-		if !t.pause() {
+		if t := at.next(); !t.pause() {
 			t.queued, t.running = false, true
 			at.active++
 			s.active++
 			s.engine.background.Go(t.run)
 		}
-		if len(at.queue) > 0 && at.active < at.limit {
+		if at.waiting() > 0 && at.active < at.limit {
 			at.listed = true
 			s.open = append(s.open, at)
 		}
@@ -159,7 +193,7 @@ func (e *Engine) Waiting() int {
 	defer unlock()
 	n := s.active
 	for _, at := range s.servers {
-		n += len(at.queue)
+		n += at.waiting()
 	}
 	return n
 }

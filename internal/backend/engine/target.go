@@ -168,6 +168,12 @@ func (t *target) holdingFeed() *feed {
 	return nil
 }
 
+// checks reports whether a run is only to see that the server has what an earlier run of the operator has published.
+func (t *target) checks() bool {
+	a := t.holder()
+	return a != nil && !a.leaving && a.feed.seq > 0 && a.feed.stored.ID == a.feed.wantID
+}
+
 // manyDirty is from how many dirty sets on, and from which part of the zone, comparing all is cheaper.
 const manyDirty, dirtyPart = 4096, 4
 
