@@ -2,6 +2,7 @@ package update
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/miekg/dns"
 
@@ -19,7 +20,9 @@ type Content struct {
 func (m *Message) Names() []dnsname.Name {
 	var out []dnsname.Name
 	for _, r := range slices.Concat(m.prereqs, m.updates) {
-		out = append(out, r.Name)
+		if r.wrong == nil {
+			out = append(out, r.Name)
+		}
 	}
 	slices.SortFunc(out, dnsname.Name.Compare)
 	return slices.Compact(out)
@@ -29,19 +32,21 @@ func (m *Message) Names() []dnsname.Name {
 func (m *Message) Keys() []rr.Key {
 	var out []rr.Key
 	for _, u := range m.updates {
-		if !u.any && u.Type != rr.TypeSOA {
+		if !u.any && u.Type != rr.TypeSOA && u.wrong == nil {
 			out = append(out, u.Key)
 		}
 	}
 	return out
 }
 
-// Check says which prerequisite does not hold (RFC 2136 §3.2.5); nil: all do.
+// Check says which prerequisite does not hold, or cannot (RFC 2136 §3.2.5); nil: all do.
 func (m *Message) Check(c Content) *Refusal {
 	want := rr.Sets{}.Txn()
 	var compared []rr.Key
 	for _, p := range m.prereqs {
 		switch {
+		case p.wrong != nil:
+			return p.wrong
 		case p.class == dns.ClassINET:
 			set, _ := want.Get(p.Key)
 			want.Put(rr.NewSet(p.Key, 0, append(slices.Clone(set.Data), p.data)...))
@@ -100,14 +105,19 @@ func (c Change) Grows() bool {
 	return !slices.ContainsFunc(c.Before.Data, func(d string) bool { return !slices.Contains(c.After.Data, d) })
 }
 
-// Changes returns what becomes of a zone by the update section (RFC 2136 §3.4.2), in the order of the zone. The SOA is
+// Changes returns what becomes of a zone by the update section (RFC 2136 §3.4), in the order of the zone. The SOA is
 // the operator's own: a message that asks for a later one is refused.
 func (m *Message) Changes(c Content) ([]Change, *Refusal) {
+	for _, u := range m.updates {
+		if u.wrong != nil {
+			return nil, u.wrong
+		}
+	}
 	txn := c.Sets.Txn()
 	touched := rr.Sets{}.Txn()
 	for _, u := range m.updates {
 		if u.Type == rr.TypeSOA {
-			if refusal := u.soa(c); refusal != nil {
+			if refusal := u.soa(m.Zone, c); refusal != nil {
 				return nil, refusal
 			}
 			continue
@@ -130,10 +140,10 @@ func (m *Message) Changes(c Content) ([]Change, *Refusal) {
 	return out, nil
 }
 
-// soa says what is wrong with an update of the SOA. One that is not later has no effect, nor has a deletion (RFC 2136
-// §3.4.2.2, §3.4.2.3).
-func (u record) soa(c Content) *Refusal {
-	if u.class != dns.ClassINET {
+// soa says what is wrong with an update of the SOA. One that is not later, or where there is none, has no effect, nor
+// has a deletion (RFC 2136 §3.4.2.2, §3.4.2.3).
+func (u record) soa(zone dnsname.Name, c Content) *Refusal {
+	if u.class != dns.ClassINET || u.Name != zone {
 		return nil
 	}
 	soa, err := rr.ParseSOA(u.data)
@@ -172,8 +182,8 @@ func (u record) over(zone dnsname.Name, txn *rr.SetsTxn) (out []rr.Set) {
 	return []rr.Set{rr.NewSet(u.Key, have.TTL, rest...)}
 }
 
-// add adds a record: not beside a CNAME, nor a CNAME beside others (RFC 2136 §3.4.2.2), and in the place of the one of
-// a type of which a name has one. A set has one TTL, the last one that was said (RFC 2181 §5.2).
+// add adds a record: not beside a CNAME, nor a CNAME beside others (RFC 2136 §3.4.2.2). A set has one TTL, the last one
+// that was said (RFC 2181 §5.2).
 func (u record) add(have rr.Set, txn *rr.SetsTxn) []rr.Set {
 	for set := range txn.Sets().At(u.Name) {
 		if set.Type != u.Type && (set.Type.Exclusive() || u.Type.Exclusive()) {
@@ -181,8 +191,25 @@ func (u record) add(have rr.Set, txn *rr.SetsTxn) []rr.Set {
 		}
 	}
 	data := []string{u.data}
-	if !u.Type.Singleton() {
-		data = append(data, have.Data...)
+	for _, there := range have.Data {
+		if !u.replaces(there) {
+			data = append(data, there)
+		}
 	}
 	return []rr.Set{rr.NewSet(u.Key, u.ttl, data...)}
+}
+
+// replaces reports whether a record takes the place of one of its set: of a type of which a name has one, or of the
+// services at the same address by the same protocol (WKS).
+func (u record) replaces(data string) bool {
+	return u.Type.Singleton() || u.Type == typeWKS && host(u.data) == host(data)
+}
+
+// typeWKS is the type of well-known services (RFC 1035 §3.4.2).
+const typeWKS rr.Type = 11
+
+// host returns the address and the protocol of a WKS record, of five octets in hexadecimal digits.
+func host(data string) string {
+	_, digits, _ := strings.Cut(strings.TrimPrefix(data, `\# `), " ") // RFC 3597 §5
+	return digits[:min(len(digits), 10)]
 }

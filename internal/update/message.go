@@ -12,7 +12,7 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// A Message is an UPDATE that is well-formed.
+// A Message is an UPDATE with a zone section that is well-formed.
 type Message struct {
 	Zone    dnsname.Name
 	prereqs []record
@@ -23,9 +23,10 @@ type Message struct {
 type record struct {
 	rr.Key
 	class uint16
-	any   bool   // its type is ANY
-	ttl   uint32 // seconds
-	data  string // canonical; "" if it has none
+	any   bool     // its type is ANY
+	ttl   uint32   // seconds
+	data  string   // canonical; "" if it has none
+	wrong *Refusal // what is wrong with its form, which is said when its turn comes; nil: nothing
 }
 
 // A Refusal is an answer that says no.
@@ -55,7 +56,8 @@ func refuse(rcode int, format string, args ...any) *Refusal {
 // Most is how many records a message may have in its sections of prerequisites and updates together.
 const Most = 2000
 
-// Parse reads a message in wire format and says what is wrong with its form (RFC 2136 §3.1.1, §3.2.5, §3.4.1.3).
+// Parse reads a message in wire format and says what is wrong with its zone section (RFC 2136 §3.1.1). What is wrong
+// with a record Check and Changes say, as what comes before it may be wrong, too.
 func Parse(wire []byte) (*Message, *Refusal) {
 	m := new(dns.Msg)
 	if err := m.Unpack(wire); err != nil {
@@ -77,22 +79,18 @@ func Parse(wire []byte) (*Message, *Refusal) {
 	out := &Message{Zone: zone}
 	for _, r := range m.Answer {
 		p, refusal := readPrerequisite(zone, r)
-		if refusal != nil {
-			return nil, refusal
-		}
+		p.wrong = refusal
 		out.prereqs = append(out.prereqs, p)
 	}
 	for _, r := range m.Ns {
 		u, refusal := readUpdate(zone, r)
-		if refusal != nil {
-			return nil, refusal
-		}
+		u.wrong = refusal
 		out.updates = append(out.updates, u)
 	}
 	return out, nil
 }
 
-// readPrerequisite reads a record of the prerequisite section.
+// readPrerequisite reads a record of the prerequisite section (RFC 2136 §3.2.5).
 func readPrerequisite(zone dnsname.Name, r dns.RR) (record, *Refusal) {
 	h := r.Header()
 	if h.Ttl != 0 {
@@ -110,7 +108,7 @@ func readPrerequisite(zone dnsname.Name, r dns.RR) (record, *Refusal) {
 	return p, nil
 }
 
-// readUpdate reads a record of the update section.
+// readUpdate reads a record of the update section (RFC 2136 §3.4.1.3).
 func readUpdate(zone dnsname.Name, r dns.RR) (record, *Refusal) {
 	h := r.Header()
 	u, refusal := read(zone, r)
@@ -152,10 +150,10 @@ func read(zone dnsname.Name, r dns.RR) (record, *Refusal) {
 	out := record{Key: rr.Key{Name: name, Type: rr.Type(h.Rrtype)}, class: h.Class, ttl: h.Ttl,
 		any: h.Rrtype == dns.TypeANY}
 	switch {
-	case h.Class != dns.ClassINET && h.Class != dns.ClassANY && h.Class != dns.ClassNONE:
-		return out, refuse(dns.RcodeFormatError, "%s has class %s, which means nothing here.", out.Key, dns.Class(h.Class))
 	case !name.Under(zone):
 		return out, refuse(dns.RcodeNotZone, "%s is not in zone %s.", name, zone)
+	case h.Class != dns.ClassINET && h.Class != dns.ClassANY && h.Class != dns.ClassNONE:
+		return out, refuse(dns.RcodeFormatError, "%s has class %s, which means nothing here.", out.Key, dns.Class(h.Class))
 	case !out.any && meta(h.Rrtype):
 		return out, refuse(dns.RcodeFormatError, "Type %s has a place in messages alone.", out.Type)
 	case h.Rdlength == 0:

@@ -85,6 +85,9 @@ func message(t testing.TB, text string) *dns.Msg {
 		case "raw":
 			m.Ns = append(m.Ns, &dns.RFC3597{Hdr: dns.RR_Header{Name: "www.example.org.", Rrtype: 1, Class: dns.ClassCHAOS},
 				Rdata: "c0000201"})
+		case "foreign":
+			m.Ns = append(m.Ns, &dns.RFC3597{Hdr: dns.RR_Header{Name: "example.net.", Rrtype: 1, Class: dns.ClassCHAOS},
+				Rdata: "c0000201"})
 		case "meta":
 			m.Ns = append(m.Ns, &dns.RFC3597{Hdr: dns.RR_Header{Name: "www.example.org.", Rrtype: 252, Class: dns.ClassINET},
 				Rdata: "00"})
@@ -157,6 +160,10 @@ func TestUpdates(t *testing.T) {
 			"web.example.org. CNAME 60 new.example.org."},
 		{"a CNAME does not come beside others", "add www.example.org. 60 CNAME new.example.org.", ""},
 		{"nothing comes beside a CNAME", "add web.example.org. 60 A 192.0.2.9", ""},
+		{"services take the place of those of one address and protocol",
+			`add x.example.org. 60 TYPE11 \# 6 c00002010601; add x.example.org. 60 TYPE11 \# 6 c00002011101; ` +
+				`add x.example.org. 60 TYPE11 \# 7 c0000201060002`,
+			`x.example.org. TYPE11 60 \# 6 C00002011101,\# 7 C0000201060002`},
 		{"a CNAME gives way", "deleteset web.example.org. CNAME; add web.example.org. 60 A 192.0.2.9",
 			"web.example.org. A 60 192.0.2.9; web.example.org. CNAME"},
 		{"the apex keeps its name servers when the name goes", "deletename example.org.", ""},
@@ -167,6 +174,7 @@ func TestUpdates(t *testing.T) {
 			"example.org. NS 300 ns2.example.net."},
 		{"an SOA that is not later has no effect", "add example.org. 60 SOA a. b. 7 1 1 1 1", ""},
 		{"a later SOA is not the client's to say", "add example.org. 60 SOA a. b. 8 1 1 1 1", "REFUSED"},
+		{"an SOA where there is none has no effect", "add www.example.org. 60 SOA a. b. 8 1 1 1 1", ""},
 		{"the SOA does not go", "deleteset example.org. SOA", ""},
 		{"a name outside", "add example.net. 60 A 192.0.2.9", "NOTZONE"},
 		{"a prerequisite outside", "yxdomain example.net", "NOTZONE"},
@@ -195,6 +203,16 @@ func TestUpdates(t *testing.T) {
 		{"a set of which nothing is there", "same new.example.org. A 192.0.2.1", "NXRRSET"},
 		{"a prerequisite that does not hold keeps everything as it is",
 			"yxrrset www.example.org. A; nxdomain www.example.org; deletename www.example.org.", "YXDOMAIN"},
+		{"prerequisites are looked at one after the other", "nxdomain www.example.org; yxdomain example.net", "YXDOMAIN"},
+		{"one that is out of the zone comes first", "yxdomain example.net; nxdomain www.example.org", "NOTZONE"},
+		{"sets are compared when all else holds",
+			"same www.example.org. A 192.0.2.1; nxdomain www.example.org; same www.example.org. A 192.0.2.2", "YXDOMAIN"},
+		{"prerequisites come before the form of updates", "nxdomain www.example.org; add example.net. 60 A 192.0.2.9",
+			"YXDOMAIN"},
+		{"updates are looked at one after the other", "meta; add example.net. 60 A 192.0.2.9", "FORMERR"},
+		{"nothing changes by a message with something wrong in the end",
+			"add new.example.org. 60 A 192.0.2.9; add example.net. 60 A 192.0.2.9", "NOTZONE"},
+		{"another zone comes before another class", "foreign", "NOTZONE"},
 	} {
 		if got := run(t, message(t, c.message), content(t)); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
