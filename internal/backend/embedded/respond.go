@@ -130,6 +130,9 @@ func (r *responder) short() []byte {
 
 // unanswerable returns the rcode for questions that are never about a zone's data.
 func (r *request) unanswerable() (rcode int) {
+	if r.update {
+		return dns.RcodeSuccess
+	}
 	switch uint16(r.typ) {
 	case dns.TypeANY:
 	case dns.TypeNone, dns.TypeOPT, dns.TypeTSIG, dns.TypeNXNAME: // the last by RFC 9824 §3.5

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -139,9 +140,13 @@ func readMessage(in *bufio.Reader) ([]byte, error) {
 		return b[2:], err
 	}
 	if size > maxDatagram {
-		return nil, errors.New("what came is too long for a question")
+		if b, err = in.Peek(2 + headerSize); err != nil || !isUpdate(b[2:]) {
+			return nil, errors.New("what came is too long for a question")
+		}
 	}
-	b = make([]byte, size)
-	_, err = io.ReadFull(in, b)
-	return b[2:], err
+	b, err = io.ReadAll(io.LimitReader(in, int64(size))) // room for what is there, not for what is announced
+	if len(b) < size {
+		return nil, cmp.Or(err, io.ErrUnexpectedEOF)
+	}
+	return b[2:], nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/zonefold/zonefold/internal/backend/embedded/sockets"
 )
 
-// maxDatagram is the largest question that is read; more than that is not one.
+// maxDatagram is the largest question that is read; more than that is not one. An update may be larger, over TCP.
 const maxDatagram = 4096
 
 // datagrams answers what comes over one UDP socket until the server stops.

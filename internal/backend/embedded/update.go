@@ -11,6 +11,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend/embedded/sockets"
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
 )
 
 // An Update is a message that wants to change a zone (RFC 2136). Its signature holds, and is of somebody who may update
@@ -63,6 +64,12 @@ func (s *Server) updateFrom(to sockets.BatchConn, q *ipv4.Message) {
 func (r *responder) update() (rcode int) {
 	if r.server == nil || r.server.opts.Update == nil {
 		return dns.RcodeNotImplemented
+	}
+	switch { // RFC 2136 §3.1.1
+	case r.request.typ != rr.TypeSOA:
+		return dns.RcodeFormatError
+	case r.request.class != dns.ClassINET:
+		return dns.RcodeNotAuth
 	}
 	zone, _, err := dnsname.FromWire(r.request.name.wire)
 	if err != nil {

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -61,6 +62,66 @@ func TestUpdatesAreForThoseWhoMayUpdate(t *testing.T) {
 		if err := m.Unpack(u.Message); err != nil || u.For != "team-a" || u.Zone != mustName(t, "bench.example.") ||
 			len(m.Answer) != 1 || m.Answer[0].Header().Name != "www.bench.example." {
 			t.Errorf("got %v (%v)", u, err)
+		}
+	}
+}
+
+// Signed or not, and whoever may update what (RFC 2136 §3.1.1).
+func TestUpdatesOfWhatIsNoZone(t *testing.T) {
+	s, _, addr := filled(t, Options{Update: func(context.Context, Update) Updated {
+		t.Error("it is carried out")
+		return Updated{}
+	}}, 1)
+	writer := testKey(t, "writer.", "")
+	setPolicy(t, s, Policy{Update: []Updater{{Key: *writer, For: "team-a"}}})
+	for _, c := range []struct {
+		name string
+		make func(*dns.Msg)
+		want int
+	}{
+		{"a zone section of another type", func(m *dns.Msg) { m.Question[0].Qtype = dns.TypeA }, dns.RcodeFormatError},
+		{"of a type that no zone has", func(m *dns.Msg) { m.Question[0].Qtype = dns.TypeTKEY }, dns.RcodeFormatError},
+		{"another class", func(m *dns.Msg) { m.Question[0].Qclass = dns.ClassCHAOS }, dns.RcodeNotAuth},
+		{"no zone", func(m *dns.Msg) { m.Question = nil }, dns.RcodeFormatError},
+		{"two zones", func(m *dns.Msg) { m.Question = append(m.Question, m.Question[0]) }, dns.RcodeFormatError},
+	} {
+		for _, sign := range []bool{true, false} {
+			m := new(dns.Msg).SetUpdate("bench.example.")
+			c.make(m)
+			client := dns.Client{Net: "tcp", Timeout: 20 * time.Second}
+			if sign {
+				m.SetTsig("writer.", dns.HmacSHA256, 300, time.Now().Unix())
+				client.TsigSecret = map[string]string{"writer.": writer.Secret}
+			}
+			got, _, err := client.Exchange(m, addr)
+			if got == nil || got.Rcode != c.want || got.Opcode != dns.OpcodeUpdate || got.Id != m.Id {
+				t.Errorf("%s, signed: %v: got %v, %v", c.name, sign, got, err)
+			}
+		}
+	}
+}
+
+func TestUpdatesOfAnySize(t *testing.T) {
+	s, _, addr := filled(t, Options{Update: func(_ context.Context, u Update) Updated {
+		m := new(dns.Msg)
+		if err := m.Unpack(u.Message); err != nil {
+			return Updated{Rcode: dns.RcodeServerFailure, Text: err.Error()}
+		}
+		return Updated{Text: fmt.Sprintf("There are %d records.", len(m.Ns))}
+	}}, 1)
+	writer := testKey(t, "writer.", "")
+	setPolicy(t, s, Policy{Update: []Updater{{Key: *writer, For: "team-a"}}})
+	for _, n := range []int{1, 100, 1400} {
+		m := new(dns.Msg).SetUpdate("bench.example.").SetEdns0(1232, false)
+		for i := range n {
+			m.Insert([]dns.RR{&dns.TXT{Hdr: dns.RR_Header{Name: fmt.Sprintf("h%d.bench.example.", i), Rrtype: dns.TypeTXT},
+				Txt: []string{"of some words"}}})
+		}
+		m.SetTsig("writer.", dns.HmacSHA256, 300, time.Now().Unix())
+		client := dns.Client{Net: "tcp", Timeout: 20 * time.Second, TsigSecret: map[string]string{"writer.": writer.Secret}}
+		got, _, err := client.Exchange(m, addr)
+		if want := fmt.Sprintf("There are %d records.", n); err != nil || explanation(got) != want {
+			t.Errorf("of %d records, %d octets: got %v, %v", n, m.Len(), got, err)
 		}
 	}
 }
