@@ -14,9 +14,9 @@ import (
 	"github.com/zonefold/zonefold/internal/controller/objects"
 )
 
-// How long after a failure that no event may end we look again: a conflict ends with the next version of the object;
-// what belongs to somebody else may not be watched; a kind that is new is known soon; what the API server refuses stays
-// refused until somebody changes a rule.
+// How long after a failure that no event may end we look again: a conflict ends with the next version of the object,
+// and after each one in a row we wait for twice as long; what belongs to somebody else may not be watched; a kind that
+// is new is known soon; what the API server refuses stays refused until somebody changes a rule.
 const (
 	afterConflict = 50 * time.Millisecond
 	afterNotOwned = time.Minute
@@ -26,15 +26,21 @@ const (
 
 // guard turns the errors of a reconciler into when to try again.
 func (b *Controller) guard(kind string, p part) reconcile.Func {
+	conflicts := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](afterConflict, afterRefusal)
 	return func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 		after, err := p.reconcile(ctx, r.NamespacedName)
 		if errors.Is(err, objects.ErrNotLeading) || ctx.Err() != nil {
 			return reconcile.Result{}, nil //nolint:nilerr // whoever leads now does it
 		}
+		conflict := false
 		for _, one := range leaves(err) {
 			pause, known := waitAfter(one)
-			if !known {
+			switch {
+			case !known:
 				return reconcile.Result{}, err
+			case pause == afterConflict:
+				conflict = true
+				continue
 			}
 			if pause == afterRefusal {
 				b.Log.Error("the API server refuses what is needed; it is tried again in a while", "kind", kind, "object",
@@ -43,6 +49,11 @@ func (b *Controller) guard(kind string, p part) reconcile.Func {
 			if after == 0 || pause < after {
 				after = pause
 			}
+		}
+		if !conflict {
+			conflicts.Forget(r)
+		} else if pause := conflicts.When(r); after == 0 || pause < after {
+			after = pause
 		}
 		return reconcile.Result{RequeueAfter: wait.Jitter(after, 0.1)}, nil
 	}

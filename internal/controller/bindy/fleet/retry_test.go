@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -8,6 +9,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
 func TestWhenIsItTriedAgain(t *testing.T) {
@@ -28,6 +31,35 @@ func TestWhenIsItTriedAgain(t *testing.T) {
 	} {
 		if got, known := waitAfter(c.err); got != c.want || known != (c.want > 0) {
 			t.Errorf("%s: after %s", c.sentence, got)
+		}
+	}
+}
+
+// A cache that lags gives the same old version again and again, which the API server does not take.
+func TestConflictsInARowAreFurtherAndFurtherApart(t *testing.T) {
+	conflict := apierrors.NewConflict(schema.GroupResource{}, "a", nil)
+	var err error
+	reconciles := new(Controller).guard("Bind9Instance", part{
+		reconcile: func(context.Context, client.ObjectKey) (time.Duration, error) { return 0, err }})
+	one := reconcile.Request{NamespacedName: client.ObjectKey{Namespace: "a", Name: "one"}}
+	two := reconcile.Request{NamespacedName: client.ObjectKey{Namespace: "a", Name: "two"}}
+	for _, c := range []struct {
+		sentence string
+		err      error
+		of       reconcile.Request
+		least    time.Duration
+	}{
+		{"the first one", conflict, one, afterConflict},
+		{"the second one, beside others", errors.Join(conflict, conflict), one, 2 * afterConflict},
+		{"the first one of another object", conflict, two, afterConflict},
+		{"the third one", conflict, one, 4 * afterConflict},
+		{"none", nil, one, 0},
+		{"the first one after that", conflict, one, afterConflict},
+	} {
+		err = c.err
+		got, wrong := reconciles(t.Context(), c.of)
+		if wrong != nil || got.RequeueAfter < c.least || got.RequeueAfter > c.least*11/10 {
+			t.Errorf("%s: it is tried again after %s (%v)", c.sentence, got.RequeueAfter, wrong)
 		}
 	}
 }
