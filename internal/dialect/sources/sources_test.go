@@ -183,6 +183,18 @@ func TestWhatObjectsAskFor(t *testing.T) {
 			want: `
 			Ingress a/i: x.example.org. A 192.0.2.2
 			Service a/s: s.a.example.org. A 192.0.2.1`},
+		{name: "a template knows the source", options: Options{Template: parsed(t,
+			`{{if isSource "Service"}}svc{{else if isSource "gateway-httproute"}}http{{end}}.{{.Name}}.example.org`)},
+			objects: `
+{kind: Service, metadata: {name: s, annotations: {target: 192.0.2.1}}, spec: {type: LoadBalancer}}
+---
+{kind: Gateway, metadata: {name: gate}, spec: {listeners: [{name: l, protocol: HTTP}]}, status: {addresses: [{value: 192.0.2.7}]}}
+---
+{kind: HTTPRoute, metadata: {name: r}, spec: {parentRefs: [{name: gate}]}, status: {parents: [{parentRef: {name: gate},
+	conditions: [{type: Accepted, status: "True"}]}]}}`,
+			want: `
+			HTTPRoute a/r: http.r.example.org. A 192.0.2.7
+			Service a/s: svc.s.example.org. A 192.0.2.1`},
 		{name: "addresses of some networks alone, and no names then", options: Options{Networks: []netip.Prefix{
 			netip.MustParsePrefix("192.0.2.0/24")}, NotNetworks: []netip.Prefix{netip.MustParsePrefix("192.0.2.9/32")}},
 			objects: `

@@ -28,7 +28,8 @@ func ParseTemplate(text string) (*Template, error) {
 		"trim": strings.TrimSpace, "toLower": strings.ToLower,
 		"replace": func(old, with, in string) string { return strings.ReplaceAll(in, old, with) },
 		"isIPv4":  address(true), "isIPv6": address(false),
-		"hasKey": func(m map[string]string, key string) bool { _, has := m[key]; return has },
+		"isSource": func(string) bool { return false }, // see names
+		"hasKey":   func(m map[string]string, key string) bool { _, has := m[key]; return has },
 		"fromJson": func(text string) (out any) {
 			_ = json.Unmarshal([]byte(text), &out) // what is no JSON is nothing
 			return out
@@ -48,12 +49,11 @@ func (t *Template) names(o runtime.Object, kind schema.GroupVersionKind, w *Wish
 	o = o.DeepCopyObject()
 	o.GetObjectKind().SetGroupVersionKind(kind)
 	var out limited
-	err := t.of.Execute(&out, o)
-	if fields, wrong := runtime.DefaultUnstructuredConverter.ToUnstructured(o); err != nil && wrong == nil {
-		out.text.Reset() // people write fields as JSON has them, too
-		if strict, again := t.of.Clone(); again == nil {
-			err = strict.Option("missingkey=error").Execute(&out, fields)
-		}
+	of, err := t.of.Clone()
+	if err == nil {
+		from := sourceOf(kind.Kind)
+		of.Funcs(template.FuncMap{"isSource": func(name string) bool { return strings.EqualFold(name, from) }})
+		err = execute(of, o, &out)
 	}
 	if err != nil {
 		w.note(TemplateFailed, "does not fit the template of names: %v; correct --fqdn-template", err)
@@ -62,6 +62,30 @@ func (t *Template) names(o runtime.Object, kind schema.GroupVersionKind, w *Wish
 	names := words(out.text.String())
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// execute fills a template with the fields of an object as Go has them, or else as JSON has them, which people write,
+// too.
+func execute(of *template.Template, o runtime.Object, out *limited) error {
+	err := of.Execute(out, o)
+	if err == nil {
+		return nil
+	}
+	fields, wrong := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	if wrong != nil {
+		return err
+	}
+	out.text.Reset()
+	return of.Option("missingkey=error").Execute(out, fields)
+}
+
+// sourceOf returns the name that external-dns gives to the source of a kind.
+func sourceOf(kind string) string {
+	name := strings.ToLower(kind)
+	if strings.HasSuffix(name, "route") {
+		return "gateway-" + name
+	}
+	return name
 }
 
 // limited takes so much text and no more: a template can repeat what a tenant writes.
