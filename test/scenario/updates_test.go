@@ -117,6 +117,23 @@ record a/held: {domainName: held.dyn, zoneRef: {name: org}, type: A, rdata: 192.
 			}
 			s.answers(c.question, strings.Fields(c.answers)...)
 		}
+		var many []string
+		for i := range 200 {
+			many = append(many, fmt.Sprintf("update add n%d.many.dyn.example.org. 60 TXT %s", i, strings.Repeat("x", 40)))
+		}
+		for _, c := range []struct{ more, says string }{
+			{"update add www.example.org. 60 TXT no", "update failed: REFUSED"},
+			{"prereq nxdomain n1.many.dyn.example.org.", ""},
+			{"prereq nxdomain n1.many.dyn.example.org.", "update failed: YXDOMAIN"},
+		} {
+			if got := s.nsupdate("dhcp", c.more+"; "+strings.Join(many, "; ")); got != c.says {
+				s.t.Errorf("a client that sends 16 KiB with %s is told %q", c.more, got)
+			}
+		}
+		s.answers("n199.many.dyn.example.org. TXT", `"`+strings.Repeat("x", 40)+`"`)
+		if got := s.nsupdate("dhcp", strings.ReplaceAll(strings.Join(many, "; "), "add", "delete")); got != "" {
+			s.t.Errorf("who deletes what it has sent is told %q", got)
+		}
 		made := s.kubectl("get", "records.kubi.zone", "-n", s.prefix+"b", "-l", "zonefold.dev/update=true", "-o",
 			`jsonpath={range .items[*]}{.spec.domainName} {.spec.type} {.spec.rdata}{"\n"}{end}`)
 		if want := s.text("_acme-challenge.x.dyn.example.org. TXT \"a_b\"\n"); made != want {

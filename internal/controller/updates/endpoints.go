@@ -123,7 +123,7 @@ func (u *Updates) ChangeEndpoints(ctx context.Context, namespace string, c endpo
 	return errors.Join(wrong...)
 }
 
-// writers is how many names are written at one time.
+// writers is how many names, or Records of one update, are written at one time.
 const writers = 16
 
 func sentence(name dnsname.Name, err error) error {

@@ -1,11 +1,12 @@
 package updates
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"time"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -69,16 +70,23 @@ func (p *plan) write(ctx context.Context) error {
 	return nil
 }
 
-// stage carries out some steps, and waits until the World has judged them. It returns those that were written.
+// stage carries out some steps, and waits until the World has judged them. It returns those that were written, and
+// those of which nobody knows.
 func (p *plan) stage(ctx context.Context, watch *core.Watch, steps []*step) (done []*step, err error) {
 	want := map[zone.ID]core.Version{}
-	for _, s := range steps {
+	var mu sync.Mutex
+	err = each(steps, func(s *step) error {
 		version, err := p.step(ctx, s)
-		if err != nil {
-			return done, err
+		mu.Lock()
+		defer mu.Unlock()
+		if err == nil || s.before == nil && unanswered(err) {
+			done = append(done, s)
 		}
-		done = append(done, s)
 		want[s.id()] = version
+		return err
+	})
+	if err != nil {
+		return done, err
 	}
 	if err := watch.Settled(ctx, want); err != nil {
 		return done, fmt.Errorf("waiting for the Records to be judged: %w", err)
@@ -89,6 +97,44 @@ func (p *plan) stage(ctx context.Context, watch *core.Watch, steps []*step) (don
 		}
 	}
 	return done, nil
+}
+
+// each calls a function for steps: for the first alone, as what forbids one mostly forbids all, and for some of the
+// others at a time. After an error, which it returns, none begins.
+func each(steps []*step, do func(*step) error) (first error) {
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	slots := make(chan struct{}, writers)
+	failed := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return first != nil
+	}
+	for i, s := range steps {
+		slots <- struct{}{}
+		if failed() {
+			break
+		}
+		all.Go(func() {
+			defer func() { <-slots }()
+			if err := do(s); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				first = cmp.Or(first, err)
+			}
+		})
+		if i == 0 {
+			all.Wait()
+		}
+	}
+	all.Wait()
+	return first
+}
+
+// unanswered reports whether an error leaves open what the API server has done.
+func unanswered(err error) bool {
+	return !errors.Is(err, objects.ErrNotLeading) &&
+		(apierrors.ReasonForError(err) == metav1.StatusReasonUnknown || apierrors.IsTimeout(err))
 }
 
 // step writes one Record. It returns the version that the World is to see.
@@ -114,7 +160,7 @@ func (p *plan) remove(ctx context.Context, s *step) error {
 		return nil
 	case err != nil:
 		return fmt.Errorf("reading Record %s/%s: %w", s.before.Namespace, s.before.Name, err)
-	case whole.UID != s.before.UID:
+	case whole.UID != s.before.UID && s.before.UID != "": // "": its creation was not answered
 		return fmt.Errorf("the Record %s/%s has been replaced", s.before.Namespace, s.before.Name)
 	}
 	s.before = whole
@@ -162,9 +208,11 @@ func (p *plan) patch(ctx context.Context, before, after *v1alpha1.Record) (core.
 
 // undo takes back what was written, for a reason that it returns.
 func (p *plan) undo(ctx context.Context, done []*step, why error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
-	for _, s := range slices.Backward(done) {
+	slices.Reverse(done)
+	var mu sync.Mutex
+	_ = each(done, func(s *step) error {
 		back := &step{before: s.after, after: s.before}
 		if back.before == nil { // it was deleted, and comes again
 			again := s.before.DeepCopy()
@@ -174,8 +222,11 @@ func (p *plan) undo(ctx context.Context, done []*step, why error) error {
 			back.after = again
 		}
 		if _, err := p.step(ctx, back); err != nil {
+			mu.Lock()
+			defer mu.Unlock()
 			why = errors.Join(fmt.Errorf("what was written could not be undone: %w", err), why)
 		}
-	}
+		return nil // the others are to be undone all the same
+	})
 	return why
 }
