@@ -77,7 +77,7 @@ func (p *parts) cached(o cache.Options) (cache.Cache, client.Client, error) {
 	}
 	c, err := client.New(p.GetConfig(), client.Options{
 		HTTPClient: p.GetHTTPClient(), Scheme: p.GetScheme(), Mapper: p.GetRESTMapper(),
-		Cache: &client.CacheOptions{Reader: objects},
+		Cache: &client.CacheOptions{Reader: objects, Unstructured: true},
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("making the client: %w", err)

@@ -243,7 +243,7 @@ func TestDoctorFindsSourcesThatCannotBeRead(t *testing.T) {
 	want := "error: the sources that are on need nodes (service), and the operator's account may not list them" + not +
 		"error: the sources that are on need endpointslices.discovery.k8s.io (service), and the operator's account may " +
 		"not watch them" + not
-	for _, resource := range []string{"gateways", "listenersets", "udproutes"} {
+	for _, resource := range []string{"gateways", "udproutes"} { // no route needs ListenerSets
 		want += "error: the sources that are on need " + resource + ".gateway.networking.k8s.io (gateway-udproute), and " +
 			"the API server does not serve them in version v1" + not
 	}

@@ -3,6 +3,8 @@ package scenario
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -78,9 +80,12 @@ spec: {parentRefs: [{name: gate}], hostnames: [` + name + `.example.org]}
 // accepted has the Gateway accept a route.
 func (s *scene) accepted(name string) {
 	s.t.Helper()
-	s.status("httproute/"+name, "a", `{"parents":[{"parentRef":{"name":"gate"},"controllerName":"example.org/c","conditions":[`+
-		`{"type":"Accepted","status":"True","reason":"R","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]}]}`)
+	s.status("httproute/"+name, "a", acceptedBy)
 }
+
+// acceptedBy is the status of a route that the Gateway has accepted.
+const acceptedBy = `{"parents":[{"parentRef":{"name":"gate"},"controllerName":"example.org/c","conditions":[{"type":"Accepted",` +
+	`"status":"True","reason":"R","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]}]}`
 
 // TestSourcesThatCannotBeRead takes from an operator, while it runs and while it starts, what it reads sources from. A
 // resolver hears nothing of it.
@@ -220,5 +225,78 @@ func TestSourcesWithoutDefinitions(t *testing.T) {
 		calm()
 		s.kubectl("delete", "httproute/api", "-n", s.prefix+"a")
 		s.answers("api.example.org. A")
+	})
+}
+
+// TestAnOlderGatewayAPI has an API server that knows no ListenerSets, and TLSRoutes of an earlier version alone.
+func TestAnOlderGatewayAPI(t *testing.T) {
+	s := newStage(t)
+	older := t.TempDir()
+	if err := os.CopyFS(older, os.DirFS(s.gatewayDefinitions())); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(older, "gateway.networking.k8s.io_listenersets.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	routes := filepath.Join(older, "gateway.networking.k8s.io_tlsroutes.yaml")
+	text, err := os.ReadFile(routes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	versions := strings.NewReplacer("served: true", "served: false", "served: false", "served: true")
+	if err := os.WriteFile(routes, []byte(versions.Replace(string(text))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.kubectl("delete", "crd/listenersets.gateway.networking.k8s.io", "--ignore-not-found") // of another test
+	if err := s.cluster.InstallCRDs(s.ctx, older); err != nil {
+		t.Fatal(err)
+	}
+	s.sourceRights()
+	s.bind = s.startBIND("example.org.")
+	s.backend("b", "", s.bind)
+	start := func() { s.start("--source=gateway-httproute,gateway-tlsroute") }
+	start()
+	s.apply(`zone a/org: {domainName: example.org., backendRefs: [{name: ~b}], delegations: [{records: [{pattern: "*"}]}]}`)
+	s.gatewayAt("192.0.2.7")
+	for _, name := range []string{"api", "old"} {
+		s.route(name)
+		s.accepted(name)
+		s.answers(name+".example.org. A", "192.0.2.7")
+	}
+	s.manifest(`
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: tls, namespace: ~a}
+spec: {gatewayClassName: any, listeners: [{name: tls, port: 443, protocol: TLS, tls: {mode: Passthrough}}]}
+---
+apiVersion: gateway.networking.k8s.io/v1alpha3
+kind: TLSRoute
+metadata: {name: secure, namespace: ~a}
+spec: {parentRefs: [{name: tls}], hostnames: [secure.example.org], rules: [{backendRefs: [{name: x, port: 443}]}]}
+`)
+	s.status("gateway/tls", "a", `{"addresses":[{"type":"IPAddress","value":"192.0.2.8"}]}`)
+	s.status("tlsroute/secure", "a", strings.ReplaceAll(acceptedBy, "gate", "tls"))
+	s.answers("secure.example.org. A", "192.0.2.8")
+	s.ready("zone a/org")
+	s.step("what is deleted while nobody runs goes when the next one starts", func() {
+		s.op.Kill()
+		s.kubectl("delete", "httproute/old", "-n", s.prefix+"a")
+		start()
+		s.answers("old.example.org. A")
+		s.answers("api.example.org. A", "192.0.2.7")
+		s.answers("secure.example.org. A", "192.0.2.8")
+		s.kubectl("delete", "tlsroute/secure", "-n", s.prefix+"a")
+		s.answers("secure.example.org. A")
+	})
+	s.step("a route that has a ListenerSet as its parent waits for these", func() {
+		s.op.Kill()
+		s.manifest(`
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: more, namespace: ~a}
+spec: {parentRefs: [{kind: ListenerSet, name: more}], hostnames: [more.example.org]}
+`)
+		start()
+		s.unread("ListenerSet")
 	})
 }

@@ -35,14 +35,19 @@ subjects: [{kind: ServiceAccount, name: %s, namespace: %s}]
 // gatewayAPI has the definitions of the Gateway API's own module.
 func (s *scene) gatewayAPI() {
 	s.t.Helper()
+	if err := s.cluster.InstallCRDs(s.ctx, s.gatewayDefinitions()); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// gatewayDefinitions returns where these are.
+func (s *scene) gatewayDefinitions() string {
+	s.t.Helper()
 	out, err := exec.CommandContext(s.ctx, "go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/gateway-api").Output()
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	dir := filepath.Join(strings.TrimSpace(string(out)), "config/crd/standard")
-	if err := s.cluster.InstallCRDs(s.ctx, dir); err != nil {
-		s.t.Fatal(err)
-	}
+	return filepath.Join(strings.TrimSpace(string(out)), "config/crd/standard")
 }
 
 // manifest applies YAML in which "example" and "~" stand for words of the scene.

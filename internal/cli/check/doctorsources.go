@@ -81,17 +81,33 @@ func sourcesOf(deployment *appsv1.Deployment) []string {
 	return out
 }
 
+// served reports whether the API server has a resource, or an earlier version that is read as well.
+func (d *doctor) served(ctx context.Context, r schema.GroupVersionResource) (bool, error) {
+	for _, version := range append([]string{r.Version}, dialect.Earlier(r.Resource)...) {
+		r.Version = version
+		path := "/apis/" + r.GroupVersion().String()
+		if r.Group == "" {
+			path = "/api/" + r.Version
+		}
+		var list metav1.APIResourceList
+		if err := d.api.Read(ctx, path, &list); err != nil && !apierrors.IsNotFound(err) {
+			return false, err
+		}
+		if slices.ContainsFunc(list.APIResources, func(one metav1.APIResource) bool { return one.Name == r.Resource }) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
 // unreadable returns why the operator cannot read objects of a kind, and the way out; "" if it can.
 func (d *doctor) unreadable(ctx context.Context, r schema.GroupVersionResource) (cause, way string, err error) {
-	served := "/apis/" + r.GroupVersion().String()
-	if r.Group == "" {
-		served = "/api/" + r.Version
-	}
-	var list metav1.APIResourceList
-	if err := d.api.Read(ctx, served, &list); err != nil && !apierrors.IsNotFound(err) {
+	switch served, err := d.served(ctx, r); {
+	case err != nil:
 		return "", "", err
-	}
-	if !slices.ContainsFunc(list.APIResources, func(one metav1.APIResource) bool { return one.Name == r.Resource }) {
+	case !served && dialect.Optional(r.Resource):
+		return "", "", nil
+	case !served:
 		return "the API server does not serve them in version " + r.Version, "install their definition", nil
 	}
 	var definition metav1.PartialObjectMetadata

@@ -128,7 +128,7 @@ func (s *Controller) Ready(ctx context.Context) bool {
 // unread returns the sources of which some kind has not been read.
 func (t *state) unread() (names []string) {
 	for _, k := range t.of.sights {
-		if !k.read {
+		if !k.read && (!k.missing || t.inventory.NeedsListenerSets()) {
 			names = append(names, needing(k.goType, t.of.Sources)...)
 		}
 	}
@@ -307,11 +307,16 @@ func Warm(ctx context.Context, c Config) {
 	for _, o := range Objects(c.Sources) {
 		kinds.Go(func() {
 			for wait := firstPause; ; wait = min(2*wait, lastPause) {
-				_, err := c.Cache.GetInformer(ctx, o, cache.BlockUntilSynced(false))
+				_, err := find(o, func(o client.Object) error {
+					_, err := c.Cache.GetInformer(ctx, o, cache.BlockUntilSynced(false))
+					return err
+				})
 				if err == nil {
 					return
 				}
-				c.Unread(fmt.Sprintf("%T", o), err)
+				if !dialect.Optional(resourceOf(o)) || !unknown(err) { // who leads knows whether anything is missing
+					c.Unread(fmt.Sprintf("%T", o), err)
+				}
 				if !controller.Pause(ctx, wait) {
 					return
 				}

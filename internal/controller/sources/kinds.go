@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 
@@ -79,6 +81,14 @@ func sourceOf(kind string, on []string) (string, bool) {
 	return "", false
 }
 
+// goType is how the kind of objects is called that are read in an earlier version, which a cache calls otherwise.
+func goType(description string) string {
+	if _, kind, earlier := strings.Cut(description, ", Kind="); earlier {
+		return "*v1." + kind
+	}
+	return description
+}
+
 // needing returns those of the sources that are on which need a kind, by its Go type, such as "*v1.Service".
 func needing(goType string, on []string) (names []string) {
 	for _, name := range on {
@@ -89,6 +99,22 @@ func needing(goType string, on []string) (names []string) {
 		}
 	}
 	return names
+}
+
+// earlier are the versions of a kind that an API server may have which lacks the one that is read.
+func earlier(o client.Object) (out []client.Object) {
+	kind := dialect.KindOf(o)
+	for _, version := range dialect.Earlier(resourceOf(o)) {
+		u := &unstructured.Unstructured{}
+		u.SetGroupVersionKind(schema.GroupVersionKind{Group: kind.Group, Version: version, Kind: kind.Kind})
+		out = append(out, u)
+	}
+	return out
+}
+
+// resourceOf returns what an API server calls a kind that has a definition.
+func resourceOf(o client.Object) string {
+	return strings.ToLower(reflect.TypeOf(o).Elem().Name()) + "s"
 }
 
 // definitionOf returns the name of the CustomResourceDefinition of a kind, "" of Kubernetes' own.
@@ -102,7 +128,7 @@ func definitionOf(o client.Object) string {
 	default:
 		return ""
 	}
-	return strings.ToLower(reflect.TypeOf(o).Elem().Name()) + "s." + group
+	return resourceOf(o) + "." + group
 }
 
 // mayHave returns the types of records that are published because of some sources, PTR records of their addresses

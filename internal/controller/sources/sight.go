@@ -11,13 +11,17 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/sources"
 )
 
 // Between two tries to read a kind pass at least and at most these.
@@ -33,6 +37,7 @@ var errBeingDeleted = errors.New("their definition is being deleted")
 // A sight is one kind of objects, as far as it can be read. What changes belongs to who has the Controller's state.
 type sight struct {
 	object     client.Object
+	served     client.Object // object, or an earlier version, as the API server has it
 	goType     string
 	definition string // see definitionOf
 
@@ -40,11 +45,12 @@ type sight struct {
 	settled <-chan struct{} // closed when the kind has been read for the first time, or refused
 	gone    chan struct{}   // is told when absent grows
 
-	read   bool // all that exists is known, or was when the kind could be read
-	again  bool // it was read before, and is read once more
-	round  int  // how often it was looked at: what comes late of an earlier time does not count
-	have   map[types.NamespacedName]client.Object
-	absent map[types.NamespacedName]absence // what is gone, unless its definition is
+	read    bool // all that exists is known, or was when the kind could be read
+	missing bool // the API server does not know the kind, and need not
+	again   bool // it was read before, and is read once more
+	round   int  // how often it was looked at: what comes late of an earlier time does not count
+	have    map[types.NamespacedName]client.Object
+	absent  map[types.NamespacedName]absence // what is gone, unless its definition is
 }
 
 // An absence is the last that was heard of an object: that it is gone, or is being deleted.
@@ -55,7 +61,7 @@ type absence struct {
 
 func newSight(o client.Object) *sight {
 	settled := make(chan struct{})
-	return &sight{object: o, goType: fmt.Sprintf("%T", o), definition: definitionOf(o),
+	return &sight{object: o, served: o, goType: fmt.Sprintf("%T", o), definition: definitionOf(o),
 		settle: sync.OnceFunc(func() { close(settled) }), settled: settled, gone: make(chan struct{}, 1),
 		have: map[types.NamespacedName]client.Object{}, absent: map[types.NamespacedName]absence{}}
 }
@@ -70,8 +76,11 @@ func (s *Controller) keepInSight(ctx context.Context, k *sight) {
 		if err == nil { // it was read, and its definition goes
 			wait, refused, err = firstPause, 0, errBeingDeleted
 		}
-		if message, is := CannotRead(k.goType, s.Sources, err); is {
-			_ = s.Cache.RemoveInformer(ctx, k.object) // it would say that it has all
+		if s.missesNothing(k, err) {
+			s.Unread(k.goType, nil)
+			k.settle()
+		} else if message, is := CannotRead(k.goType, s.Sources, err); is {
+			_ = s.Cache.RemoveInformer(ctx, k.served) // it would say that it has all
 			s.Unread(k.goType, err)
 			if refused++; refused == 2 { // once may be a moment
 				s.Log.Warn(message)
@@ -93,16 +102,17 @@ func (s *Controller) see(ctx context.Context, k *sight) error {
 	if err != nil {
 		return err
 	}
-	if err := s.CatchUp.Try(ctx, k.object); err != nil {
+	if k.served, err = find(k.object, func(o client.Object) error { return s.CatchUp.Try(ctx, o) }); err != nil {
 		return err
 	}
-	informer, err := s.Cache.GetInformer(ctx, k.object, cache.BlockUntilSynced(false))
+	informer, err := s.Cache.GetInformer(ctx, k.served, cache.BlockUntilSynced(false))
 	if err != nil {
 		return fmt.Errorf("watching %s: %w", k.goType, err)
 	}
 	round := s.begins(k)
 	following, err := informer.AddEventHandler(controller.Handler(
-		func(_, o client.Object) { s.put(k, round, o) }, func(o client.Object) { s.drop(k, round, o, true) }))
+		func(_, o client.Object) { s.typed(k, o, func(o client.Object) { s.put(k, round, o) }) },
+		func(o client.Object) { s.typed(k, o, func(o client.Object) { s.drop(k, round, o, true) }) }))
 	if err != nil {
 		return fmt.Errorf("following %s: %w", k.goType, err)
 	}
@@ -124,6 +134,44 @@ func (s *Controller) see(ctx context.Context, k *sight) error {
 			return nil
 		}
 	}
+}
+
+// find tries to read a kind, and earlier versions of it where the API server does not know that one. It returns what it
+// has tried last.
+func find(o client.Object, try func(client.Object) error) (client.Object, error) {
+	err := try(o)
+	for _, before := range earlier(o) {
+		if !unknown(err) {
+			break
+		}
+		o, err = before, try(before)
+	}
+	return o, err
+}
+
+// unknown reports whether an API server does not know a kind.
+func unknown(err error) bool { return meta.IsNoMatchError(err) || apierrors.IsNotFound(err) }
+
+// missesNothing reports whether a kind cannot be read and need not be.
+func (s *Controller) missesNothing(k *sight, err error) bool {
+	t, unlock := s.state.Lock()
+	defer unlock()
+	k.missing = dialect.Optional(resourceOf(k.object)) && unknown(err) && len(k.have) == 0
+	return k.missing && !t.inventory.NeedsListenerSets()
+}
+
+// typed calls a function for an object of a kind as the inventory knows it, which is of an earlier version perhaps. One
+// that cannot be read is as it was.
+func (s *Controller) typed(k *sight, o client.Object, do func(client.Object)) {
+	if from, is := o.(*unstructured.Unstructured); is {
+		o = k.object.DeepCopyObject().(client.Object)
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(from.Object, o); err != nil {
+			s.Log.Error("an object that asks for names cannot be read", "kind", k.goType, "object",
+				client.ObjectKeyFromObject(from).String(), "error", err)
+			return
+		}
+	}
+	do(o)
 }
 
 // begins has all objects of a kind count as gone that are not put from now on, and returns the number of the round.

@@ -18,6 +18,7 @@ const Unreadable zone.Reason = "SourceUnreadable"
 // them. The kind is a Go type, such as "*v1.Service". It says nothing of an API server that does not answer, or has no
 // time: that passes, and it hears of no events then.
 func CannotRead(kind string, on []string, why error) (message string, is bool) {
+	kind = goType(kind)
 	var about *apierrors.StatusError
 	passes := apierrors.IsResourceExpired(why) || apierrors.IsGone(why) || apierrors.IsTooManyRequests(why)
 	gone := meta.IsNoMatchError(why) || errors.Is(why, errBeingDeleted)

@@ -34,3 +34,17 @@ func Reads() map[string][]schema.GroupVersionResource {
 		"gateway-udproute":  routes("udproutes"),
 	}
 }
+
+// Earlier are the versions of a resource that are read where the API server lacks the one in Reads: the fields are the
+// same.
+func Earlier(resource string) []string {
+	switch resource {
+	case "tlsroutes", "tcproutes", "udproutes": // the others are older
+		return []string{"v1alpha3", "v1alpha2"}
+	}
+	return nil
+}
+
+// Optional reports whether nothing is missing where the API server does not know a resource and no object refers to
+// one: the Gateway API had no ListenerSets before its version 1.5.
+func Optional(resource string) bool { return resource == "listenersets" }

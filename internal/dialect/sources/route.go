@@ -73,6 +73,18 @@ func (v *Inventory) route(r *route, w *Wish) {
 	}
 }
 
+// NeedsListenerSets reports whether a route has a ListenerSet as its parent.
+func (v *Inventory) NeedsListenerSets() bool {
+	for _, o := range v.sources {
+		if r := routeOf(o); r != nil && slices.ContainsFunc(r.parents, func(p gatewayv1.ParentReference) bool {
+			return value(p.Group, gatewayv1.GroupName) == gatewayv1.GroupName && value(p.Kind, "Gateway") == "ListenerSet"
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
 // refersTo reports whether the spec has a parent that a status is about.
 func (r *route) refersTo(ref gatewayv1.ParentReference) bool {
 	return slices.ContainsFunc(r.parents, func(p gatewayv1.ParentReference) bool {
