@@ -37,7 +37,8 @@ func isUpdate(msg []byte) bool {
 	return len(msg) >= headerSize && binary.BigEndian.Uint16(msg[2:])&(flagResponse|opcodeMask) == dns.OpcodeUpdate<<11
 }
 
-// updateFrom answers an UPDATE that came over UDP once it is carried out, and does not wait for that.
+// updateFrom answers an UPDATE that came over UDP once it is carried out, and does not wait for that. Of those that
+// nobody has signed, whose sender may be forged, some get no answer: a truncated one would say that all is well.
 func (s *Server) updateFrom(to sockets.BatchConn, q *ipv4.Message) {
 	from := sockets.SenderOf(q)
 	if !answerable(from) {
@@ -53,7 +54,9 @@ func (s *Server) updateFrom(to sockets.BatchConn, q *ipv4.Message) {
 	s.running.Go(func() {
 		defer func() { <-s.turns }()
 		r := responder{client: from.Addr().Unmap()}
-		if answer := s.respond(&r, msg, nil, false); answer != nil {
+		answer := s.respond(&r, msg, nil, false)
+		limited := s.limiter != nil && r.signature.valid() == nil
+		if answer != nil && (!limited || s.limiter.allows(from.Addr(), &r, s.opts.Clock.Now())) {
 			out.Buffers = [][]byte{answer}
 			_, _ = to.WriteBatch([]ipv4.Message{out}, 0) // nobody waits to hear that it failed
 		}

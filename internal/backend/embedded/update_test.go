@@ -3,6 +3,7 @@ package embedded
 import (
 	"context"
 	"fmt"
+	"net"
 	"sync"
 	"testing"
 	"time"
@@ -123,6 +124,36 @@ func TestUpdatesOfAnySize(t *testing.T) {
 		if want := fmt.Sprintf("There are %d records.", n); err != nil || explanation(got) != want {
 			t.Errorf("of %d records, %d octets: got %v, %v", n, m.Len(), got, err)
 		}
+	}
+}
+
+// Who forges the sender of updates has little sent to it.
+func TestUnsignedUpdatesAreLimited(t *testing.T) {
+	_, _, addr := filled(t, Options{RateLimit: 10, Update: func(context.Context, Update) Updated { return Updated{} }}, 1)
+	c, err := net.Dial("udp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	msg, err := new(dns.Msg).SetUpdate("bench.example.").SetEdns0(1232, false).Pack()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 60 {
+		c.Write(msg)
+	}
+	answers, buf := 0, make([]byte, 2000)
+	for c.SetReadDeadline(time.Now().Add(time.Second)); ; answers++ {
+		n, err := c.Read(buf)
+		if err != nil {
+			break
+		}
+		if m := unpack(t, buf[:n]); m.Rcode != dns.RcodeRefused {
+			t.Fatalf("one is answered with %v", m)
+		}
+	}
+	if answers < 5 || answers > 30 {
+		t.Errorf("60 updates at 10 a second: %d answers", answers)
 	}
 }
 
