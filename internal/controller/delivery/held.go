@@ -38,6 +38,32 @@ func Approvals(annotation string) []string {
 	return slices.Compact(plans)
 }
 
+// approvedAs returns the name by which a plan is approved. Nobody takes an approval off a Backend, so that of what a Zone
+// has left behind has the UID of the Zone in it: the next Zone with the same sets has another.
+func approvedAs(id zone.ID, plan string) string {
+	if id.Kind == KindLeft {
+		return plan + leftMark(id)
+	}
+	return plan
+}
+
+// leftMark ends the names of plans of what a Zone has left behind.
+func leftMark(id zone.ID) string {
+	_, uid, _ := strings.Cut(id.Name, " ")
+	return "-" + uid
+}
+
+// approvedOf returns the plans of what a Zone has left behind that are among names.
+func approvedOf(id zone.ID, names []string) []string {
+	var plans []string
+	for _, name := range names {
+		if plan, its := strings.CutSuffix(name, leftMark(id)); its {
+			plans = append(plans, plan)
+		}
+	}
+	return plans
+}
+
 // otherwiseHeld reports whether an attachment is by another protection or other approvals.
 func (l *zoneFeed) otherwiseHeld(a *attached, p *Place) bool {
 	return a.protection != p.Protection || !slices.Equal(a.approved, l.approved)
@@ -55,7 +81,7 @@ func (z *delivery) held() *Held {
 			}
 			h := a.report.Held
 			if h.Plan != "" {
-				plans = append(plans, h.Plan)
+				plans = append(plans, approvedAs(z.id, h.Plan))
 			}
 			if worst == nil || moreHeld(h, worst, a, at) {
 				worst, at = h, a
@@ -118,7 +144,7 @@ func heldMessage(id zone.ID, a *attached, h *engine.Held, out *Held) string {
 		what = fmt.Sprintf("Until then %s stays served there.", a.report.Target.Zone)
 	}
 	return fmt.Sprintf("%s holds the deletion of %s: %s; %s. %s %s", a.place, sets, such, allowed, what,
-		wayOut(id, h.Plan))
+		wayOut(id, approvedAs(id, h.Plan)))
 }
 
 // wayOut says what to do about deletions that are held.

@@ -48,7 +48,7 @@ func (l *Left) stored(approved []string) Stored {
 	return Stored{
 		UID: l.UID, Created: l.Since, Deleting: true, Deleted: l.Since, Ceiling: l.Ceiling,
 		Delivered: []Delivered{{l.Place, l.Zone}}, Exact: !l.Whole, Written: func() rr.Sets { return l.Sets },
-		Approved: slices.Concat(l.Approved, approved),
+		Approved: slices.Concat(l.Approved, approvedOf(l.ID(), approved)),
 	}
 }
 

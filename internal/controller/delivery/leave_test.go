@@ -3,6 +3,7 @@ package delivery
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -245,7 +246,7 @@ func TestWhatTheBrakeHoldsStaysHeldWhenItsZoneGoes(t *testing.T) {
 			p.Protection = plan.Protection{Limited: true, MaxDeletedPercent: 20, MinDeleted: 1}
 		}
 		s.place("one", braked)
-		remove(nil)
+		remove(func(stored *Stored) { stored.UID = "first" })
 		pass(5 * time.Hour)
 		if s.gone("org") || len(l.All()) > 0 {
 			t.Fatal("what is held went by time")
@@ -269,6 +270,20 @@ func TestWhatTheBrakeHoldsStaysHeldWhenItsZoneGoes(t *testing.T) {
 		pass(time.Minute)
 		if got := s.has("one", "example.org.", "www.example.org."); got != "" || len(l.All()) != 0 {
 			t.Errorf("www is %q after the approval, and %v listed", got, l.All())
+		}
+
+		// nobody takes the approval off the Backend
+		s.zone("again", "example.org.", "one")
+		pass(time.Minute)
+		s.store.change(zoneID("again"), func(stored *Stored) { stored.UID, stored.Leave = "second", true })
+		s.remove("again")
+		pass(5 * time.Hour)
+		if got := s.has("one", "example.org.", "www.example.org."); got != "192.0.2.1" || len(l.All()) != 1 {
+			t.Fatalf("www of another Zone is %q by the same approval, and %v listed", got, l.All())
+		}
+		again := s.d.LeftOutcome(l.All()[0])
+		if again == nil || again.Plan == "" || again.Plan == held.Plan || !strings.Contains(again.Message, again.Plan) {
+			t.Errorf("the Backend says %+v", again)
 		}
 	})
 }
