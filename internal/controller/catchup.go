@@ -92,8 +92,8 @@ func metadataOf(gvk schema.GroupVersionKind) *metav1.PartialObjectMetadataList {
 	return list
 }
 
-// changesFor is how long the API server is asked for changes, in seconds. It says how far it has told two seconds before
-// the end, or never: it may, but need not (https://kubernetes.io/docs/reference/using-api/api-concepts/#watch-bookmarks).
+// changesFor is how long the API server is asked for changes, in seconds. Two seconds before the end it says how far it
+// has told. It may, but need not: https://kubernetes.io/docs/reference/using-api/api-concepts/#watch-bookmarks
 const changesFor = 3
 
 // changes returns the objects that have changed between what the cache has heard and a list. It reports false if the

@@ -38,8 +38,8 @@ func Approvals(annotation string) []string {
 	return slices.Compact(plans)
 }
 
-// approvedAs returns the name by which a plan is approved. Nobody takes an approval off a Backend, so that of what a Zone
-// has left behind has the UID of the Zone in it: the next Zone with the same sets has another.
+// approvedAs returns the name by which a plan is approved. Nobody takes an approval off a Backend, so that of what a
+// Zone has left behind has the UID of the Zone in it: the next Zone with the same sets has another.
 func approvedAs(id zone.ID, plan string) string {
 	if id.Kind == KindLeft {
 		return plan + leftMark(id)
