@@ -13,6 +13,7 @@ import (
 	"github.com/zonefold/zonefold/internal/cli/fold"
 	"github.com/zonefold/zonefold/internal/cli/manifest"
 	"github.com/zonefold/zonefold/internal/cli/plain"
+	"github.com/zonefold/zonefold/internal/dialect/sources"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -173,10 +174,29 @@ func ExplainerOver(o *command.Found, f *fold.Fold, c *fold.Composition) *Explain
 
 // Explain answers a question.
 func (x *Explainer) Explain(q questionAbout) (*explanation, error) {
-	if q.kind == "" {
-		return x.of(x.fold.World.Explain(q.name, q.t, x.asking())), nil
+	if q.kind != "" {
+		return x.explainObject(q)
 	}
-	return x.explainObject(q)
+	known := x.fold.World.Explain(q.name, q.t, x.asking())
+	if r := x.unaddressed(q); known.Subject.IsZero() && r != nil {
+		known = x.fold.World.Explain(q.name, q.t, r.Object.Ref.Namespace)
+		known.Subject, known.Verdict = r.Claim, r.Verdict
+	}
+	return x.of(known), nil
+}
+
+// unaddressed returns what asks for a name and has no address for it, so that there is no claim; nil: nothing does.
+func (x *Explainer) unaddressed(q questionAbout) *fold.RecordResult {
+	if q.t != 0 && q.t != rr.TypeA && q.t != rr.TypeAAAA && q.t != rr.TypeCNAME {
+		return nil
+	}
+	i := slices.IndexFunc(x.Composition.Records, func(r fold.RecordResult) bool {
+		return r.Verdict.Reason == sources.AddressLost && r.Verdict.Name == q.name
+	})
+	if i < 0 {
+		return nil
+	}
+	return &x.Composition.Records[i]
 }
 
 // asking returns the namespace for which somebody asks who has said so.

@@ -105,6 +105,7 @@ func (w *Wish) Restore(e Endpoint) {
 func Unaddressed(id zone.ID, name string) zone.Verdict {
 	at, _ := dnsname.Parse(name + ".") // one that cannot be read has no name
 	return zone.Verdict{Reason: AddressLost, Name: at, Message: fmt.Sprintf(
-		"%s asks for %s and has no address for it yet: its status, or that of its Gateway, says none, or nobody has "+
-			"accepted it; wait for that, or say one with the annotation %s.", id, name, Prefix+targetKey)}
+		"%s asks for %s and has no address for it: its status, or that of its Gateway, says none, or nobody has "+
+			"accepted it; what was published of it stays until then. Wait for that, or say one with the annotation %s.",
+		id, name, Prefix+targetKey)}
 }
