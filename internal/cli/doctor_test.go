@@ -113,6 +113,10 @@ func TestDoctorFindsWhatIsWrong(t *testing.T) {
 	})
 	for _, patch := range [][]string{
 		{"zone.kubi.zone/there", `{"status":{"backends":[{"name":"doctor-right","fqdn":"doctor.example.","serial":6}]}}`},
+		{"backend/doctor-right", `{"status":{"leftBehind":[{"fqdn":"left.example.","uid":"u","namespace":"doctor",` +
+			`"name":"left","since":"2026-01-01T00:00:00Z","reason":"TooManyDeletions","message":"It holds it.","plan":"p-u"}]}}`},
+		{"zone.kubi.zone/missing", `{"status":{"conditions":[{"type":"DeletionsHeld","status":"True",` +
+			`"reason":"TooManyDeletions","message":"Much is held.","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`},
 		{"resourcequota/zones",
 			`{"status":{"hard":{"count/records.kubi.zone":"10"},"used":{"count/records.kubi.zone":"9"}}}`},
 	} {
@@ -148,6 +152,11 @@ func TestDoctorFindsWhatIsWrong(t *testing.T) {
 		"error: Zone doctor/there at Backend doctor-wrong" + server + ": reading zone doctor.example. from " + bind.Addr() +
 			": BADSIG ",
 		"error: Zone doctor/missing at Backend doctor-right" + server + ": ",
+		"warning: Zone doctor/missing: Much is held. > bring their objects back, or have them deleted: zonefold approve " +
+			"missing -n doctor",
+		"warning: Backend doctor-right: it still has what Zone doctor/left, which is deleted, left behind of left.example." +
+			": It holds it. > create a Zone that has these sets, or have them deleted: zonefold approve backend/doctor-right " +
+			"--plan p-u",
 		"error: ValidatingWebhookConfiguration zonefold, webhook admission.kubi.zone: a certificate in it ended at ",
 		"warning: ResourceQuota doctor/zones: 9 of 10 of count/records.kubi.zone are used",
 		"error: Zone doctor/missing, missing.example.: " + bind.Addr() + " answers REFUSED",

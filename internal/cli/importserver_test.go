@@ -3,6 +3,7 @@ package cli_test
 import (
 	"bytes"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,9 +34,15 @@ ns.sub.example.org. 60 IN A 192.0.2.54
 // run runs the command.
 func run(t testing.TB, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
+	return runOn(t, "", args...)
+}
+
+// runOn runs the command with a text on its standard input.
+func runOn(t testing.TB, input string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
 	var out, complaints bytes.Buffer
 	code = cli.Run(t.Context(), cli.Env{
-		Args: append([]string{"zonefold"}, args...), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &complaints,
+		Args: append([]string{"zonefold"}, args...), Stdin: strings.NewReader(input), Stdout: &out, Stderr: &complaints,
 		Now: time.Now(), Getenv: func(string) string { return "" },
 	})
 	return code, out.String(), complaints.String()
@@ -57,6 +64,16 @@ apiVersion: zonefold.dev/v1alpha1
 kind: Backend
 metadata: {name: account}
 spec: {provider: {type: powerdns, secretRef: {name: account}}}
+---
+apiVersion: zonefold.dev/v1alpha1
+kind: Backend
+metadata: {name: broken}
+spec: {powerdns: 5}
+---
+apiVersion: zonefold.dev/v1alpha1
+kind: Backend
+metadata: {name: keyless}
+spec: {powerdns: {url: "http://127.0.0.1:1", secretReff: {name: credentials}}}
 ---
 apiVersion: v1
 kind: Secret
@@ -106,7 +123,50 @@ func TestZonesOfServersAreImported(t *testing.T) {
 			}
 		})
 	}
+	t.Run("objects on the standard input", func(t *testing.T) {
+		code, got, said := runOn(t, backendObjects(bind.Addr(), pdns), "import", "backend", "powerdns", "example.org", "-n",
+			"dns", "-f", "-")
+		if code != 0 || got != want {
+			t.Errorf("it exits with %d and says %s\ngot\n%s", code, said, got)
+		}
+	})
+	t.Run("what is PowerDNS' own", func(t *testing.T) { leavesOut(t, pdns, objects, want) })
 	t.Run("refusals", func(t *testing.T) { importsNothing(t, bind.Addr(), file, other, objects) })
+}
+
+// leavesOut imports a zone that has records of types that DNS does not have.
+func leavesOut(t *testing.T, pdns *nameserver.PowerDNS, objects, want string) {
+	body := `{"rrsets": [
+		{"name": "alias.example.org.", "type": "ALIAS", "ttl": 60, "changetype": "REPLACE",
+			"records": [{"content": "lb.example.net."}]},
+		{"name": "lua.example.org.", "type": "LUA", "ttl": 60, "changetype": "REPLACE",
+			"records": [{"content": "A \"ifportup(443, {'192.0.2.1'})\""}]}]}`
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPatch,
+		pdns.URL+"/api/v1/servers/localhost/zones/example.org.", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("X-Api-Key", pdns.APIKey)
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil || answer.StatusCode != http.StatusNoContent {
+		t.Fatalf("changing the zone: %v, %+v", err, answer)
+	}
+	answer.Body.Close()
+	code, got, said := run(t, "import", "backend", "powerdns", "example.org", "-f", objects, "-n", "dns")
+	if code != 2 || got != want {
+		t.Errorf("it exits with %d, and writes otherwise than without these records:\n%s", code, got)
+	}
+	for _, line := range []string{
+		"left out: alias.example.org. TYPE65401: the server keeps its own ALIAS records under the number 65401; no Zone " +
+			"can hold them\n",
+		"left out: lua.example.org. TYPE65402: the server keeps its own LUA records under the number 65402; no Zone " +
+			"can hold them\n",
+		"; 2 left out, 0 changed\n",
+	} {
+		if !strings.Contains(said, line) {
+			t.Errorf("it does not say %q:\n%s", line, said)
+		}
+	}
 }
 
 // importsNothing imports from where there is nothing, or nothing to be had.
@@ -122,6 +182,10 @@ func importsNothing(t *testing.T, bind, file, other, objects string) {
 			"backend powerdns has no zone"},
 		"a Backend that is not there": {[]string{"backend", "none", "example.org", "-f", objects},
 			"the files have no Backend none"},
+		"a Backend that cannot be read": {[]string{"backend", "broken", "example.org", "-f", objects},
+			"the Backend broken at " + objects + ":"},
+		"a Backend without a Secret": {[]string{"backend", "keyless", "example.org", "-f", objects},
+			"backend keyless: its spec names no Secret; name it in secretRef"},
 		"a file that is no key":      {[]string{"axfr", bind, "example.org", "--tsig", file}, "holds no TSIG key"},
 		"a server that is not there": {[]string{"axfr", "127.0.0.1:1", "example.org"}, "connection refused"},
 	} {

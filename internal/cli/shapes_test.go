@@ -28,8 +28,8 @@ func TestShapesAreDocumented(t *testing.T) {
 		"explain": explained.Explanation{}, "plan": change.Planned{}, "diff": change.Compared{}, "tree": ask.ZoneTree{},
 		"doctor": check.Diagnoses{}, "history and blame": ask.Past{}, "render": move.JsonDocument{},
 		"export": move.JsonExport{}, "freeze, thaw and rollback": change.Done{}, "approve": change.Approved{},
-		"adopt and disown": change.HandedOver{},
-		"check":            check.Checked{}, "version": version.Info{},
+		"adopt and disown": change.HandedOver{}, "release": change.Released{}, "import": move.Imported{},
+		"check": check.Checked{}, "version": version.Info{},
 	} {
 		_, rest, found := strings.Cut(string(page), "\n## "+heading+"\n")
 		_, rest, _ = strings.Cut(rest, "```\n")

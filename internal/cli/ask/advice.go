@@ -19,6 +19,12 @@ func (e *explanation) Advise() {
 	switch {
 	case e.Subject == nil:
 		e.create()
+	case e.going && e.Subject.Kind == manifest.Zone:
+		e.Advice = fmt.Sprintf("Wait until its servers have lost what it published. If they cannot be reached, or its "+
+			"condition DeletionsHeld says that they keep it, let it go: zonefold release %s -n %s.", e.Subject.Name,
+			e.Subject.Namespace)
+	case e.going:
+		e.Advice = "Wait until it is gone; its finalizers say who is not done with it."
 	case !e.Accepted:
 		e.Advice = e.Message
 		if e.Reason == zone.NotDelegated && e.Subject.Kind == manifest.Record {

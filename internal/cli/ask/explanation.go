@@ -27,6 +27,7 @@ type explanation struct {
 	key    rr.Key
 	origin dnsname.Name
 	zone   *fold.ZoneResult // nil: none has it
+	going  bool             // somebody has deleted the object, which is still there
 
 	namespace string // of a name that nobody asks for: the one that asks
 	mayHave   bool   // and may have it
@@ -45,6 +46,9 @@ func (x *Explainer) of(from zone.Explanation) *explanation {
 	}
 	if from.Set.Data != nil {
 		e.TTL, e.Data = &from.Set.TTL, from.Set.Data
+	}
+	if e.going = x.Cluster && from.Verdict.Reason == fold.BeingDeleted; e.going {
+		e.Message = fmt.Sprintf("%s is being deleted, and asks for nothing any more.", e.Subject)
 	}
 	if e.zone = x.ZoneOf(from.Zone); e.zone != nil {
 		e.origin, e.FQDN = e.zone.Verdict.Name, e.zone.Verdict.Name.String()
@@ -124,6 +128,9 @@ const acceptedCondition = "Accepted"
 
 // statusOf returns what the status of the subject says, if that is otherwise: then the operator knows more, or less.
 func (x *Explainer) statusOf(from zone.Explanation) *explained.Status {
+	if from.Verdict.Reason == fold.BeingDeleted {
+		return nil // the status is that of before
+	}
 	for _, o := range x.Objects {
 		if fold.IdOf(o.Ref) != from.Subject || !x.Cluster {
 			continue

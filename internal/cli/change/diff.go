@@ -132,7 +132,8 @@ func (c *Comparing) Reach(env command.Env) error {
 	if len(c.named) > 0 {
 		return nil
 	}
-	from := move.BackendFlags{Cluster: c.Flags.In.Cluster, Files: c.Flags.In.Files, Built: c.Flags.In.Built}
+	from := move.BackendFlags{Cluster: c.Flags.In.Cluster, Files: c.Flags.In.Files, Built: c.Flags.In.Built,
+		Stdin: c.Input.Stdin}
 	var err error
 	c.secrets, err = from.Vault(env)
 	if err == nil && !c.Flags.In.FromFiles() {

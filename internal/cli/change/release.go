@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
@@ -22,6 +23,7 @@ type releaseFlags struct {
 	allNamespaces bool
 	dryRun        bool
 	force         bool
+	out           command.Output
 }
 
 // newRelease makes the command that frees Zones when the operator is gone.
@@ -46,40 +48,55 @@ published stays on the name servers, and release says what and where. With --for
 this even if an operator is running or you may not list Leases. Nobody knows then what is
 left on the servers.
 
-DNSRecords and DNSClasses have other finalizers, which release does not touch. docs/homelab.md
-and docs/gardener.md say under "Deletion" how to remove those.`,
+ZONE is the name of the object in the namespace, or NAMESPACE/NAME, or the domain name of the
+Zone. A DNSZone goes by itself after a minute. DNSRecords and DNSClasses have other
+finalizers, which release does not touch. docs/homelab.md and docs/gardener.md say under
+"Deletion" how to remove those.
+
+Exit codes: 0 if all that was named is released, or the operator is asked to, or there is
+nothing to release; 1 if not.`,
 		Example: `  zonefold release example-org -n dns
+  zonefold release dns/example-org example.net
   zonefold release --all -A --dry-run`,
-		RunE: func(cmd *cobra.Command, names []string) error {
-			if err := flags.check(names); err != nil {
-				return err
-			}
-			c, namespace, err := flags.cluster.Connect(env)
-			if err != nil {
-				return err
-			}
-			if flags.allNamespaces {
-				namespace = ""
-			}
-			err = command.OperatorGone(cmd.Context(), c, env.Now)
-			runs, asked := errors.AsType[*command.OperatorRunsError](err)
-			if err != nil && !asked && !flags.force && !flags.dryRun {
-				return err
-			}
-			r := releaser{env: env, cluster: c, dryRun: flags.dryRun}
-			if asked && !flags.force {
-				r.operator = runs
-			}
-			return r.run(cmd.Context(), namespace, names)
-		},
+		Args: command.TakesAny("ZONE"),
+		RunE: func(cmd *cobra.Command, names []string) error { return flags.run(cmd.Context(), env, names) },
 	}
 	flags.cluster.Register(cmd)
+	flags.out.Register(cmd)
 	cmd.ValidArgsFunction = command.CompleteZoneObjects(env, &flags.cluster, &flags.cluster.Namespace)
 	cmd.Flags().BoolVar(&flags.all, "all", false, "all Zones of the namespace")
 	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "with --all: of all namespaces")
 	cmd.Flags().BoolVar(&flags.force, "force", false, "also while an operator is running")
 	cmd.Flags().BoolVar(&flags.dryRun, "dry-run", false, "only say what would be done")
 	return cmd
+}
+
+func (f *releaseFlags) run(ctx context.Context, env command.Env, names []string) error {
+	if err := f.check(names); err != nil {
+		return err
+	}
+	c, namespace, err := f.cluster.Connect(env)
+	if err != nil {
+		return err
+	}
+	err = command.OperatorGone(ctx, c, env.Now)
+	runs, asked := errors.AsType[*command.OperatorRunsError](err)
+	if err != nil && !asked && !f.force && !f.dryRun {
+		return err
+	}
+	r := releaser{env: env, cluster: c, dryRun: f.dryRun, within: f.cluster.Namespace, form: f.out,
+		out: Released{Zones: []ReleasedZone{}, DryRun: f.dryRun}}
+	if asked && !f.force {
+		r.operator = runs
+	}
+	if f.allNamespaces {
+		namespace = ""
+	}
+	err = r.run(ctx, namespace, names)
+	if f.out != command.OutputText {
+		err = errors.Join(err, f.out.Print(env, r.out, nil))
+	}
+	return err
 }
 
 func (f *releaseFlags) check(names []string) error {
@@ -99,8 +116,18 @@ type releaser struct {
 	env     command.Env
 	cluster *command.Cluster
 	dryRun  bool
+	within  string // the namespace of domain names; "": all
+	form    command.Output
+	out     Released
 
 	operator *command.OperatorRunsError // who is asked to; nil: nobody is there
+}
+
+// say says a sentence, where that is the form.
+func (r *releaser) say(format string, args ...any) {
+	if r.form == command.OutputText {
+		fmt.Fprintln(r.env.Stdout, plain.Line(fmt.Sprintf(format, args...)))
+	}
 }
 
 // run releases the named Zones, or all that have the finalizer. One that cannot be
@@ -110,15 +137,15 @@ func (r *releaser) run(ctx context.Context, namespace string, names []string) er
 	if r.operator != nil {
 		return errors.Join(err, r.ask(ctx, zones, len(names) == 0))
 	}
-	freed, broken := r.freeSlices(ctx, namespace, zones, err == nil && len(names) == 0)
+	broken := r.freeSlices(ctx, namespace, zones, err == nil && len(names) == 0)
 	failed := []error{err, broken}
 	for i := range zones {
 		if err := r.release(ctx, &zones[i]); err != nil {
 			failed = append(failed, fmt.Errorf("releasing Zone %s/%s: %w", zones[i].Namespace, zones[i].Name, err))
 		}
 	}
-	if err == nil && broken == nil && len(zones) == 0 && freed == 0 {
-		fmt.Fprintln(r.env.Stdout, "no Zone has the finalizer; there is nothing to release")
+	if err == nil && broken == nil && len(zones) == 0 && r.out.ZoneSlices == 0 {
+		r.say("no Zone has the finalizer; there is nothing to release")
 	}
 	return errors.Join(failed...)
 }
@@ -143,52 +170,52 @@ func (r *releaser) find(ctx context.Context, namespace string, names []string) (
 	}
 	var missing []error
 	for _, name := range names {
-		var z kubizone.Zone
-		if err := r.zones().Of(r.zones().Get(), namespace).Name(name).Do(ctx).Into(&z); err != nil {
-			missing = append(missing, fmt.Errorf("finding Zone %s/%s: %w", namespace, name, err))
+		z, err := r.named(ctx, namespace, name)
+		if err != nil {
+			missing = append(missing, err)
 			continue
 		}
-		out = append(out, z)
+		out = append(out, *z)
 	}
 	return out, errors.Join(missing...)
 }
 
-// release removes the finalizer from one Zone and says what that leaves.
-func (r *releaser) release(ctx context.Context, z *kubizone.Zone) error {
-	name := z.Namespace + "/" + z.Name
-	had, err := command.DropFinalizer(ctx, r.zones(), z, r.dryRun)
-	switch {
-	case err != nil:
-		return err
-	case !had:
-		fmt.Fprintf(r.env.Stdout, "Zone %s has no finalizer of zonefold; nothing to do\n", plain.Line(name))
-	default:
-		fmt.Fprintln(r.env.Stdout, plain.Line(r.told(name, z)))
-	}
-	return nil
-}
-
-// told returns the sentence about a Zone that was released.
-func (r *releaser) told(name string, z *kubizone.Zone) string {
-	what := "is released"
-	switch gone := z.DeletionTimestamp != nil; {
-	case r.dryRun && gone:
-		what = "would be released, and so deleted"
-	case r.dryRun:
-		what = "would be released"
-	case gone:
-		what = "is released, and so deleted"
-	}
-	var left []string
-	for _, b := range z.Status.Backends {
-		if b.Serial != nil {
-			left = append(left, fmt.Sprintf("%s stays published at %s", b.FQDN, b.Name))
-		} else {
-			left = append(left, fmt.Sprintf("%s may be published at %s", b.FQDN, b.Name))
+// named returns the Zone that is called so in a namespace, or has that namespace and name, or that domain name.
+func (r *releaser) named(ctx context.Context, namespace, name string) (*kubizone.Zone, error) {
+	var z kubizone.Zone
+	if !strings.Contains(name, "/") {
+		err := r.zones().Of(r.zones().Get(), namespace).Name(name).Do(ctx).Into(&z)
+		switch {
+		case err == nil:
+			return &z, nil
+		case !apierrors.IsNotFound(err) || !strings.Contains(name, "."):
+			return nil, fmt.Errorf("finding Zone %s/%s: %w", namespace, plain.Line(name), err)
 		}
 	}
-	if len(left) == 0 {
-		left = []string{"no Backend has got it"}
+	found, err := command.FindZone(ctx, r.cluster, r.within, name)
+	if err != nil {
+		return nil, err
 	}
-	return fmt.Sprintf("Zone %s %s; %s", name, what, strings.Join(left, ", "))
+	if found.Zone == nil {
+		return nil, fmt.Errorf("%s goes by itself a minute after it is deleted: docs/bindy.md", found)
+	}
+	return found.Zone, nil
+}
+
+// release removes the finalizer from one Zone and says what that leaves.
+func (r *releaser) release(ctx context.Context, z *kubizone.Zone) error {
+	had, err := command.DropFinalizer(ctx, r.zones(), z, r.dryRun)
+	if err != nil {
+		return err
+	}
+	told := ReleasedZone{Namespace: z.Namespace, Name: z.Name, Action: "none", Left: []LeftAt{}}
+	if had {
+		told.Action, told.Deleted = "released", z.DeletionTimestamp != nil
+		for _, b := range z.Status.Backends {
+			told.Left = append(told.Left, LeftAt{b.Name, b.FQDN, (*int64)(b.Serial)})
+		}
+	}
+	r.out.Zones = append(r.out.Zones, told)
+	r.say("%s", told.sentence(r.dryRun))
+	return nil
 }

@@ -30,20 +30,28 @@ func (r *releaser) ask(ctx context.Context, zones []kubizone.Zone, all bool) err
 		}
 		asked++
 		if r.dryRun {
-			fmt.Fprintf(r.env.Stdout, "%s would be asked to go\n", name)
+			r.asked(z)
+			r.say("%s would be asked to go", name)
 			continue
 		}
 		if err := r.annotate(ctx, z); err != nil {
 			failed = append(failed, fmt.Errorf("asking %s to go: %w", name, forbidden(err, "patch")))
 			continue
 		}
-		fmt.Fprintf(r.env.Stdout, "%s is asked to go; what is published of it is listed in status.leftBehind of its "+
-			"Backends, and removed when their servers can be reached\n", name)
+		r.asked(z)
+		r.say("%s is asked to go; what is published of it is listed in status.leftBehind of its Backends, and removed when "+
+			"their servers can be reached", name)
 	}
 	if all && asked == 0 {
-		fmt.Fprintln(r.env.Stdout, "no Zone with the finalizer is being deleted; there is nothing to release")
+		r.say("no Zone with the finalizer is being deleted; there is nothing to release")
 	}
 	return errors.Join(failed...)
+}
+
+// asked notes that the operator lets a Zone go.
+func (r *releaser) asked(z *kubizone.Zone) {
+	r.out.Zones = append(r.out.Zones, ReleasedZone{Namespace: z.Namespace, Name: z.Name, Action: "asked",
+		Left: []LeftAt{}})
 }
 
 // annotate asks for one Zone.

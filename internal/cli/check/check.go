@@ -60,7 +60,7 @@ cannot be read, or if there is nothing to check.`,
 	in.Register(cmd)
 	in.RegisterKustomize(cmd)
 	cmd.Flags().VarP(&out, "output", "o",
-		"the form of the output: text, json, sarif (2.1.0) or github (annotations of a workflow)")
+		"the form of the output: text, json, yaml, sarif (2.1.0) or github (annotations of a workflow)")
 	cmd.Flags().Var(&severity, "fail-on", "the least severe findings that make the exit code 1: error or warning")
 	return cmd
 }
@@ -121,8 +121,8 @@ func report(env command.Env, how reporting, findings []finding) error {
 	out := bufio.NewWriter(env.Stdout)
 	var err error
 	switch how.form {
-	case findingsAsJSON:
-		err = command.WriteJSON(out, Checked{findings, how.coverage})
+	case findingsAsJSON, findingsAsYAML:
+		err = command.Output(how.form).WriteValue(out, Checked{findings, how.coverage})
 	case findingsAsSARIF:
 		err = command.WriteJSON(out, sarifOf(findings, env.Version.Version))
 	case findingsAsGitHub:

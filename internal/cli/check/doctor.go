@@ -1,7 +1,6 @@
 package check
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,6 +38,8 @@ func newDoctor(env command.Env) *cobra.Command {
   zonefold-operator: whether the API server has these kinds, and the account may read them;
 - each Backend, and each zone at each of its servers: whether the server can be reached and
   accepts the key, its clock, whether it has the zone, and at which serial;
+- deletions that are held, zones that are being deleted, and what deleted Zones have left
+  behind at a Backend;
 - certificates of the admission webhook and of Backends;
 - ResourceQuotas of namespaces that have Zones.
 
@@ -158,6 +159,7 @@ func (f *doctorFlags) run(ctx context.Context, env command.Env, p *command.Progr
 			"no operator holds it, so nothing is published",
 			"see why the operator's Pods do not run, or install it: docs/install.md")
 	}
+	d.deletions()
 	d.servers(ctx, p)
 	d.certificates(ctx)
 	d.quotas(ctx)
@@ -205,6 +207,12 @@ func (d *doctor) write(out io.Writer) {
 		}
 	}
 	wrong, unknown := d.counts()
-	fmt.Fprintf(out, "%s, %d could not be looked at.\n", cmp.Or(map[int]string{0: "Nothing is wrong"}[wrong],
-		command.Count(wrong, "thing")+" wrong"), unknown)
+	said := "Nothing is wrong"
+	if wrong > 0 {
+		said = command.Count(wrong, "thing") + " wrong"
+	}
+	if unknown > 0 {
+		said += fmt.Sprintf(", %d could not be looked at", unknown)
+	}
+	fmt.Fprintln(out, said+".")
 }

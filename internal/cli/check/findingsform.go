@@ -16,20 +16,21 @@ type findingsForm string
 const (
 	findingsAsText   findingsForm = "text"
 	findingsAsJSON   findingsForm = "json"
+	findingsAsYAML   findingsForm = "yaml"
 	findingsAsSARIF  findingsForm = "sarif"  // SARIF 2.1.0 (OASIS), which code scanning reads
 	findingsAsGitHub findingsForm = "github" // commands of GitHub's workflows, which become annotations
 )
 
 func (o *findingsForm) String() string { return string(*o) }
-func (o *findingsForm) Type() string   { return "text|json|sarif|github" }
+func (o *findingsForm) Type() string   { return "text|json|yaml|sarif|github" }
 
 func (o *findingsForm) Set(s string) error {
 	switch form := findingsForm(s); form {
-	case findingsAsText, findingsAsJSON, findingsAsSARIF, findingsAsGitHub:
+	case findingsAsText, findingsAsJSON, findingsAsYAML, findingsAsSARIF, findingsAsGitHub:
 		*o = form
 		return nil
 	}
-	return errors.New("it is text, json, sarif or github")
+	return errors.New("it is text, json, yaml, sarif or github")
 }
 
 // annotation returns the finding as a command of a workflow.

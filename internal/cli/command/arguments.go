@@ -27,7 +27,7 @@ func Takes(names ...string) cobra.PositionalArgs {
 		case len(args) < len(needed):
 			return fmt.Errorf("%s needs %s; see %s --help", path, strings.Join(needed, " and "), path)
 		case len(args) <= len(names):
-			return nil
+			return notEmpty(cmd, args, names...)
 		}
 		err := fmt.Errorf("%s does not take %q", path, args[len(names)])
 		if cmd.Flags().Lookup("filename") != nil {
@@ -35,6 +35,22 @@ func Takes(names ...string) cobra.PositionalArgs {
 		}
 		return fmt.Errorf("%w; see %s --help", err, path)
 	}
+}
+
+// notEmpty refuses arguments without text, such as those of a variable that a script has not set.
+func notEmpty(cmd *cobra.Command, args []string, names ...string) error {
+	for i, arg := range args {
+		if strings.TrimSpace(arg) == "" {
+			path := cmd.CommandPath()
+			return fmt.Errorf("%s: the %s is empty; see %s --help", path, strings.Trim(names[min(i, len(names)-1)], "[]"), path)
+		}
+	}
+	return nil
+}
+
+// TakesAny returns what checks the arguments of a command that takes any number of them, all of one name.
+func TakesAny(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error { return notEmpty(cmd, args, name) }
 }
 
 // WrongFlag says of a flag that there is not, or that has no such value, where to read which there are.

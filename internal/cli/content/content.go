@@ -88,6 +88,12 @@ func (z *Zone) Add(r Record) error {
 	return nil
 }
 
+// LeaveOut tells of a record that is not even one that Add could take.
+func (z *Zone) LeaveOut(what, why string) {
+	z.read++
+	z.Report(Loss{LeftOut, what, why})
+}
+
 // signed stands for the reason of records that are told of together.
 const signed = "the server that signs the zone makes it"
 

@@ -144,6 +144,8 @@ type Input struct {
 	Ignored []Problem
 	// Skipped says what the documents and objects are that are none of ours, such as "Secret of v1".
 	Skipped []string
+	// Stdin is what stood on the standard input, which can be read only once; nil if that was not asked for.
+	Stdin []byte
 }
 
 // Options say what to read.

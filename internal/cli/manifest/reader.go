@@ -41,7 +41,7 @@ func (r *Reader) Read() (*Input, error) {
 	held := make(map[string]*part, len(parts))
 	for _, p := range parts {
 		if p.name == stdin {
-			r.stdin = p.text
+			r.stdin, out.Stdin = p.text, p.text
 		}
 		old := r.files[p.name]
 		fault := p.fault(old)

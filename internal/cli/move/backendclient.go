@@ -41,7 +41,8 @@ func (r Reached) Connect(ctx context.Context, pool *all.Pool, name dnsname.Name)
 		client, err := r.provider(ctx, pool, name)
 		return []all.Server{{Name: spec.Provider.Type, Backend: client}}, err
 	case spec.Embedded != nil, spec.Bind9 != nil:
-		return nil, errors.New("its servers are name servers; transfer the zone from one with import axfr")
+		return nil, errors.New("its servers are name servers; transfer the zone from one with import axfr, or read what " +
+			"the operator has published with export")
 	case spec.DNSClass != nil:
 		return nil, errors.New("its server is that of a DNSClass, whose records are DNSRecords already")
 	default:
@@ -111,6 +112,9 @@ func (r Reached) key(ctx context.Context, spec *zonefold.TSIG) (rfc2136.Key, err
 // Value returns the one value that a reference names. What it says names the Secret and nothing that is in it.
 func (r Reached) Value(ctx context.Context, ref zonefold.SecretKeyRef) (string, error) {
 	namespace := cmp.Or(ref.Namespace, r.Operator)
+	if ref.Name == "" {
+		return "", errors.New("its spec names no Secret; name it in secretRef")
+	}
 	data, err := r.Secret(ctx, namespace, ref.Name)
 	if err != nil {
 		return "", err

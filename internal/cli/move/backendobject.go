@@ -19,6 +19,7 @@ import (
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/cli/command"
 	"github.com/zonefold/zonefold/internal/cli/manifest"
+	"github.com/zonefold/zonefold/internal/cli/plain"
 )
 
 // find returns a Backend, and who has its Secret: the files if there are any, else the cluster.
@@ -85,10 +86,20 @@ func (f *BackendFlags) inFiles(env command.Env, name string) (*zonefold.Backend,
 	if err := command.Complain(env, in); err != nil {
 		return nil, nil, err
 	}
+	f.Stdin = in.Stdin
 	var found *zonefold.Backend
 	for _, o := range in.Objects {
-		if o.Kind == manifest.Backend && o.Name == name && o.Backend != nil {
+		switch {
+		case o.Kind != manifest.Backend || o.Name != name:
+		case o.Backend == nil:
+			return nil, nil, fmt.Errorf("the Backend %s at %s cannot be read: %s", name, o.Place(), o.Fault)
+		default:
 			found = o.Backend
+		}
+	}
+	for _, p := range in.Problems {
+		if p.Reason == manifest.UnknownField && p.Object.Kind == manifest.Backend && p.Object.Name == name {
+			fmt.Fprintf(env.Stderr, "%s: %s\n", p.Place, plain.Line(p.Message))
 		}
 	}
 	if found == nil {
@@ -105,6 +116,12 @@ func (f *BackendFlags) secretInFiles(_ context.Context, namespace, name string) 
 		}
 	}
 	for _, path := range f.Files {
+		if path == "-" {
+			if s := secretIn(f.Stdin, namespace, name); s != nil {
+				return s, nil
+			}
+			continue
+		}
 		s, err := secretBelow(path, namespace, name)
 		if s != nil || err != nil {
 			return s, err

@@ -22,6 +22,7 @@ type drafts struct {
 	mu    sync.Mutex
 	over  bool
 	files map[string]*draftFile // by their final path
+	kept  []string              // paths of files that are in their places
 }
 
 type draftFile struct {
@@ -76,6 +77,7 @@ func (d *drafts) keep() error {
 			return fmt.Errorf("writing %s: %w", path, err)
 		}
 		delete(d.files, path)
+		d.kept = append(d.kept, path)
 	}
 	return nil
 }

@@ -27,20 +27,21 @@ type exportForm string
 const (
 	exportZone      exportForm = "zone"
 	exportJSON      exportForm = "json"
+	exportYAML      exportForm = "yaml"
 	exportOctoDNS   exportForm = "octodns"
 	exportManifests exportForm = "manifests"
 )
 
 func (f *exportForm) String() string { return string(*f) }
-func (f *exportForm) Type() string   { return "zone|json|octodns|manifests" }
+func (f *exportForm) Type() string   { return "zone|json|yaml|octodns|manifests" }
 
 func (f *exportForm) Set(s string) error {
 	switch form := exportForm(s); form {
-	case exportZone, exportJSON, exportOctoDNS, exportManifests:
+	case exportZone, exportJSON, exportYAML, exportOctoDNS, exportManifests:
 		*f = form
 		return nil
 	}
-	return errors.New("it is zone, json, octodns or manifests")
+	return errors.New("it is zone, json, yaml, octodns or manifests")
 }
 
 // newExport makes the command that writes a zone for other programs.
@@ -63,7 +64,8 @@ DNSZones that you may list, and writes it if it has the hash that the status nam
 Formats:
 - zone: a master file that servers load. If the zone lacks a name server or an address of
   one, a placeholder with a comment takes its place.
-- json: an object with zone, namespace, name, serial, hash and entries, as in a status.
+- json or yaml: an object with zone, namespace, name, serial, hash and entries, as in a
+  status.
 - octodns: a file for octoDNS' YamlProvider.
 - manifests: a Zone and Records, or a DNSZone and its records, as import writes them.
 
@@ -98,7 +100,7 @@ which standard error lists; 1 when there is no such zone, or it cannot be read.`
 	in.RegisterKustomize(cmd)
 	flags.Register(cmd)
 	cmd.ValidArgsFunction = command.CompleteZones(env, &flags, &flags.Namespace)
-	cmd.Flags().Var(&form, "format", "the form of the output: zone, json, octodns or manifests")
+	cmd.Flags().VarP(&form, "format", "o", "the form of the output: zone, json, yaml, octodns or manifests")
 	cmd.Flags().StringVar(&now, "now", "", "with -f: the time for a new serial (RFC 3339; default: now)")
 	return cmd
 }
@@ -181,9 +183,9 @@ func (e *exporting) write(z fold.ZoneResult) error {
 	out := bufio.NewWriterSize(e.env.Stdout, 1<<16)
 	var err error
 	switch e.form {
-	case exportJSON:
-		err = command.WriteJSON(out, JsonExport{z.Snapshot.Name.String(), z.Object.Ref.Namespace, z.Object.Name,
-			z.Snapshot.SOA.Serial, z.Snapshot.Hash, entriesOf(z)})
+	case exportJSON, exportYAML:
+		err = command.Output(e.form).WriteValue(out, JsonExport{z.Snapshot.Name.String(), z.Object.Ref.Namespace,
+			z.Object.Name, z.Snapshot.SOA.Serial, z.Snapshot.Hash, entriesOf(z)})
 	case exportOctoDNS:
 		e.report(content.Loss{Kind: content.Noted, What: "SOA of " + e.name.String(), Why: "octoDNS has none"})
 		err = octodns.Write(out, e.name, z.Snapshot.Sets.All(), e.report)

@@ -36,6 +36,9 @@ With --txt-owner-id, only those records are imported that the registry of extern
 assigns to this owner: TXT records in the zone, or with --registry=dynamodb a table. The
 registry's own records are not imported. Records of other owners, or of none, are listed.
 
+-o json writes the manifests as one List of kind v1, an object a line. With --to, -o json or
+yaml prints a report: what was read and written, which files, and what was lost.
+
 Standard error lists everything that cannot be represented, with the reason: what is left
 out, what is changed, and what else you should know. Nothing is left out silently.
 
@@ -58,6 +61,7 @@ type draftFlags struct {
 	splits    []string
 	max       int
 	owned     ownedFlags
+	out       command.Output
 }
 
 func (f *draftFlags) register(cmd *cobra.Command) {
@@ -71,6 +75,8 @@ func (f *draftFlags) register(cmd *cobra.Command) {
 		"NAMESPACE=PATTERN: the names that match go to the namespace, and are delegated to it; repeatable")
 	flags.IntVar(&f.max, "max-records", content.MaxRecords, "how many records are too many")
 	f.owned.register(cmd)
+	f.out.Register(cmd)
+	flags.Lookup("output").Usage = "the form of the manifests: yaml or json; with --to that of a report: text is none"
 }
 
 // options reads the flags.
@@ -113,7 +119,11 @@ type importing struct {
 	owned    *ownedImport // nil: everything is imported
 	files    *drafts
 	losses   map[content.Kind]int
+	told     []ImportedLoss // for a report; nil: there is none
 }
+
+// reports reports whether somebody wants a report.
+func (f *draftFlags) reports() bool { return f.to != "" && f.out != command.OutputText }
 
 // run reads a zone and writes its manifests. What is read is complete, or there is an error.
 func (f *draftFlags) run(cmd *cobra.Command, env command.Env, read func(*importing) (*content.Zone, error)) error {
@@ -128,7 +138,7 @@ func (f *draftFlags) run(cmd *cobra.Command, env command.Env, read func(*importi
 	files := newDrafts(f.to)
 	defer files.discard()
 	return command.UntilDone(cmd.Context(), env, func(env command.Env, p *command.Progress) error {
-		i := &importing{env, p, f, options, owned, files, map[content.Kind]int{}}
+		i := &importing{env, p, f, options, owned, files, map[content.Kind]int{}, nil}
 		zone, err := read(i)
 		if err == nil && owned != nil {
 			err = owned.readTable(cmd.Context(), env)
@@ -144,6 +154,9 @@ func (f *draftFlags) run(cmd *cobra.Command, env command.Env, read func(*importi
 func (i *importing) zone(origin dnsname.Name) *content.Zone {
 	z := content.New(origin, func(l content.Loss) {
 		i.losses[l.Kind]++
+		if i.flags.reports() {
+			i.told = append(i.told, ImportedLoss{string(l.Kind), l.What, l.Why})
+		}
 		fmt.Fprintln(i.env.Stderr, plain.Line(l.String()))
 	})
 	z.Max = i.flags.max
@@ -162,7 +175,12 @@ func (i *importing) write(z *content.Zone) error {
 	}
 	i.note(z)
 	out := bufio.NewWriterSize(i.env.Stdout, 1<<16)
-	sink := func(string) (io.Writer, error) { return out, nil }
+	var to io.Writer = out
+	list := &listWriter{out: out}
+	if i.flags.to == "" && i.flags.out == command.OutputJSON {
+		to = list
+	}
+	sink := func(string) (io.Writer, error) { return to, nil }
 	if i.flags.to != "" {
 		name := i.options.Name
 		if name == "" {
@@ -171,7 +189,7 @@ func (i *importing) write(z *content.Zone) error {
 		sink = i.files.of(name + ".yaml")
 	}
 	counts, err := draft.Write(z, i.options, sink, i.progress.Begin("writing records", z.Len()))
-	if err := errors.Join(err, out.Flush()); err != nil {
+	if err := errors.Join(err, list.end(), out.Flush()); err != nil {
 		return fmt.Errorf("writing the manifests of %s: %w", z.Origin, err)
 	}
 	if err := i.files.keep(); err != nil {
@@ -182,6 +200,13 @@ func (i *importing) write(z *content.Zone) error {
 	fmt.Fprintf(i.env.Stderr, "%s: read %s, wrote %s for %d of them and the zone; %d left out, %d changed\n", z.Origin,
 		command.Count(z.Read(), "record"), command.Count(counts.Zones+counts.Objects, "object"), counts.Records, left,
 		changed)
+	if i.flags.reports() {
+		report := Imported{z.Origin.String(), z.Read(), counts.Zones + counts.Objects, counts.Records, left, changed,
+			i.files.kept, append([]ImportedLoss{}, i.told...)}
+		if err := i.flags.out.Print(i.env, report, nil); err != nil {
+			return err
+		}
+	}
 	if left+changed > 0 {
 		return &command.ExitError{Code: command.ExitDifferences}
 	}

@@ -70,8 +70,8 @@ func (i *importing) transfer(ctx context.Context, client *rfc2136.Client, z *con
 		step()
 		key, data, err := decoder.Decode(record)
 		if err != nil {
-			z.Report(content.Loss{Kind: content.LeftOut, What: record.Header().Name, Why: err.Error()})
-			return nil //nolint:nilerr // it has been told
+			z.LeaveOut(record.Header().Name, err.Error())
+			return nil
 		}
 		return z.Add(content.Record{Name: key.Name, Type: key.Type, TTL: record.Header().Ttl, Data: data})
 	})

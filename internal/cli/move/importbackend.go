@@ -22,6 +22,7 @@ type BackendFlags struct {
 	Cluster  command.ClusterFlags
 	Files    []string
 	Built    []manifest.Text // by kustomize, besides
+	Stdin    []byte          // where Files say -
 	operator string
 }
 
@@ -110,7 +111,14 @@ func (i *importing) readBackend(ctx context.Context, r Reached, z *content.Zone)
 		return fmt.Errorf("backend %s: %w", r.Object.Name, err)
 	}
 	z.SOA = found.SOA
+	refuses := client.Limits().Refuses
 	for set := range found.Sets.All() {
+		if refuses != nil && refuses(set.Type) != "" { // what it has under that number is its own: it is no data of DNS
+			for range set.Data {
+				z.LeaveOut(set.Key().String(), "the server "+refuses(set.Type)+"; no Zone can hold them")
+			}
+			continue
+		}
 		if set.Hint != "" {
 			z.Report(content.Loss{Kind: content.Changed, What: set.Key().String(),
 				Why: "the service holds it in a way of its own (" + set.Hint + "); a Zone holds what it answers now"})

@@ -89,7 +89,7 @@ func (d *decoder) entry(text []byte) error {
 	text = bytes.TrimPrefix(text, []byte("---"))
 	var names map[string]yaml.Node
 	if err := yaml.Unmarshal(text, &names); err != nil {
-		return fmt.Errorf("it is no YAML of octoDNS: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+		return fmt.Errorf("it is no YAML of octoDNS: %s", problem(err, "it has to be a name with its records"))
 	}
 	for label, node := range names {
 		var records []record
@@ -101,7 +101,8 @@ func (d *decoder) entry(text []byte) error {
 			err = node.Decode(&records[0])
 		}
 		if err != nil {
-			return fmt.Errorf("the records of %q cannot be read: %s", label, strings.TrimPrefix(err.Error(), "yaml: "))
+			return fmt.Errorf("the records of %q cannot be read: %s", label, problem(err,
+				"they have to be fields such as type and value, or a list of these"))
 		}
 		for i := range records {
 			if err := d.record(label, &records[i]); err != nil {
@@ -110,6 +111,14 @@ func (d *decoder) entry(text []byte) error {
 		}
 	}
 	return nil
+}
+
+// problem says what is wrong with YAML: what the parser says, or what it has to be if it is something else.
+func problem(err error, wanted string) string {
+	if _, is := errors.AsType[*yaml.TypeError](err); is {
+		return wanted // the library names its types, and lines that are none of the file
+	}
+	return strings.TrimPrefix(err.Error(), "yaml: ")
 }
 
 // owner returns the name of a label; "" is the zone's own.
@@ -130,9 +139,8 @@ func (d *decoder) record(label string, r *record) error {
 	if err == nil {
 		what = name.String() + " " + r.Type
 	}
-	lose := func(kind content.Kind, format string, args ...any) {
-		d.zone.Report(content.Loss{Kind: kind, What: what, Why: fmt.Sprintf(format, args...)})
-	}
+	leaveOut := func(format string, args ...any) { d.zone.LeaveOut(what, fmt.Sprintf(format, args...)) }
+	tell := func(kind content.Kind, why string) { d.zone.Report(content.Loss{Kind: kind, What: what, Why: why}) }
 	values := r.Values
 	if r.Value != nil {
 		values = append(values, r.Value)
@@ -143,29 +151,29 @@ func (d *decoder) record(label string, r *record) error {
 	}
 	switch {
 	case err != nil:
-		lose(content.LeftOut, "%v", err)
+		leaveOut("%v", err)
 		return nil
 	case r.OctoDNS["ignored"] == true:
-		lose(content.LeftOut, "octodns.ignored says that octoDNS does not manage it")
+		leaveOut("octodns.ignored says that octoDNS does not manage it")
 		return nil
 	case r.Type == "ALIAS" || r.Type == "URLFWD":
-		lose(content.LeftOut, "%s is no type of the DNS; some services have it, and no Zone has", r.Type)
+		leaveOut("%s is no type of the DNS; some services have it, and no Zone has", r.Type)
 		return nil
 	case !known:
-		lose(content.LeftOut, "octoDNS has no such type that a Zone can hold")
+		leaveOut("octoDNS has no such type that a Zone can hold")
 		return nil
 	case len(values) == 0:
-		lose(content.LeftOut, "it has no value")
+		leaveOut("it has no value")
 		return nil
 	}
 	if t == typeSPF {
-		lose(content.Noted, "the type is obsolete (RFC 7208 §3.1); it is kept as TYPE99")
+		tell(content.Noted, "the type is obsolete (RFC 7208 §3.1); it is kept as TYPE99")
 	}
 	if r.Geo != nil || r.Dynamic != nil {
-		lose(content.Changed, "geo and dynamic are left out: a Zone gives everybody the same answer, which is its value")
+		tell(content.Changed, "geo and dynamic are left out: a Zone gives everybody the same answer, which is its value")
 	}
 	if r.OctoDNS["included"] != nil || r.OctoDNS["excluded"] != nil {
-		lose(content.Noted, "octodns.included and excluded are left out: a Zone chooses its Backends with backendRefs")
+		tell(content.Noted, "octodns.included and excluded are left out: a Zone chooses its Backends with backendRefs")
 	}
 	ttl := int64(DefaultTTL)
 	if r.TTL != nil {
@@ -174,7 +182,7 @@ func (d *decoder) record(label string, r *record) error {
 	for _, value := range values {
 		data, err := d.data(t, value)
 		if err != nil {
-			lose(content.LeftOut, "%v", err)
+			leaveOut("%v", err)
 			continue
 		}
 		if err := d.zone.Add(content.Record{Name: name, Type: t, TTL: uint32(ttl), Data: data}); err != nil {

@@ -75,9 +75,8 @@ func add(zone *content.Zone, decoder *rr.Decoder, record dns.RR) error {
 	}
 	key, data, err := decoder.Decode(record)
 	if err != nil {
-		zone.Report(content.Loss{Kind: content.LeftOut, Why: err.Error(),
-			What: strings.Join(strings.Fields(record.String()), " ")})
-		return nil //nolint:nilerr // it has been told
+		zone.LeaveOut(strings.Join(strings.Fields(record.String()), " "), err.Error())
+		return nil
 	}
 	return zone.Add(content.Record{Name: key.Name, Type: key.Type, TTL: h.Ttl, Data: data})
 }
