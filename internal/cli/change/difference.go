@@ -130,6 +130,7 @@ func (d *Planned) compareObjects(before, after *fold.Composition) {
 			p.Before = refusedBefore
 		}
 		switch {
+		case p.Reason == fold.BeingDeleted && p.Before == refusedBefore: // it goes, whatever the change
 		case !p.Accepted:
 			d.Refused = append(d.Refused, p)
 		case p.Before != acceptedBefore:
