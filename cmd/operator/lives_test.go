@@ -26,11 +26,8 @@ type renewal [3]int
 // lives wait: client-go tries again after at most 2.2 times the third number, and so takes over within 52 s if it has
 // tried just before the Lease was over.
 func renewals(l sim.Life) renewal {
-	switch {
-	case l.Alone():
+	if l.Alone() {
 		return renewal{1800, 1200, 600}
-	case l.Fault.Kind == sim.CrashBefore || l.Fault.Kind == sim.CrashAfter:
-		return renewal{24, 22, 12}
 	}
 	return renewal{24, 16, 12}
 }

@@ -188,14 +188,14 @@ func (s *search) short(t *testing.T, dialect string, seed uint64) (all []trial) 
 	}
 	for _, file := range files {
 		l := lifeOf(t, file)
-		if !slices.Equal(l.Dialects(), []string{dialect}) {
+		if !slices.Contains(l.Dialects(), dialect) {
 			continue
 		}
 		if seed > 0 {
 			l.Seed = seed // messages take otherwise long
 		}
 		all = append(all, trial{"short/" + filepath.Base(file), 1, func(t *testing.T) string {
-			out, err := outcome(t, l, s.kinds)
+			out, err := s.live(t, l)
 			if err != nil {
 				return err.Error()
 			}
@@ -205,12 +205,18 @@ func (s *search) short(t *testing.T, dialect string, seed uint64) (all []trial) 
 	return all
 }
 
+// live lives the life of a file. Its steps count on the Leases that it has in other tests.
+func (s *search) live(t *testing.T, l sim.Life) (sim.Outcome, error) {
+	t.Helper()
+	return bubble(t, l, s.kinds, renewals(l).live)
+}
+
 // outcome is what comes of the life of a file without a fault.
 func (s *search) outcome(t *testing.T, name string, l sim.Life) sim.Outcome {
 	t.Helper()
 	name += " " + os.Getenv(mutation)
 	if _, lived := s.calm[name]; !lived {
-		out, err := outcome(t, l, s.kinds)
+		out, err := s.live(t, l)
 		if err != nil {
 			out.Wrong = append(out.Wrong, err.Error())
 		}
@@ -223,7 +229,7 @@ func (s *search) outcome(t *testing.T, name string, l sim.Life) sim.Outcome {
 func (s *search) unlike(t *testing.T, name string, l sim.Life) string {
 	t.Helper()
 	calm := s.outcome(t, name, l.Calm())
-	out, err := outcome(t, l, s.kinds)
+	out, err := s.live(t, l)
 	if err != nil {
 		return err.Error()
 	}
