@@ -152,8 +152,16 @@ func (w *World) expected(zone dnsname.Name, at time.Time) bool {
 	return wanted && !c.gone && c.ages[len(c.ages)-1].began.Before(at)
 }
 
+// called reports whether a Zone has a name, whether it is delivered or not.
+func (w *World) called(zone dnsname.Name) bool {
+	return w.anyZone(zone, func(*unstructured.Unstructured) bool { return true })
+}
+
 // wanted reports whether a Zone of a name is delivered by an object that is to stay.
-func (w *World) wanted(zone dnsname.Name) bool {
+func (w *World) wanted(zone dnsname.Name) bool { return w.anyZone(zone, ready) }
+
+// anyZone reports whether a Zone of a name is to stay of which something is true.
+func (w *World) anyZone(zone dnsname.Name, is func(*unstructured.Unstructured) bool) bool {
 	w.api.store.mu.Lock()
 	defer w.api.store.mu.Unlock()
 	for r, object := range w.api.store.objects {
@@ -161,7 +169,7 @@ func (w *World) wanted(zone dnsname.Name) bool {
 			continue
 		}
 		if name, _, _ := unstructured.NestedString(object.Object, "spec", "domainName"); name == zone.String() &&
-			ready(object) {
+			is(object) {
 			return true
 		}
 	}
@@ -244,6 +252,9 @@ func (w *World) replicated(ctx context.Context) string {
 			fmt.Fprintf(&out, " %s\n%s", zone, contentOf(r.seen[zone].sets))
 			if last := w.chronicles[zone]; last.gone || last.ages[len(last.ages)-1].last != r.seen[zone].serial {
 				w.fail(fmt.Sprintf("%s has serial %d of %s, which is not the last", r, r.seen[zone].serial, zone))
+			}
+			if !w.called(zone) {
+				w.fail(fmt.Sprintf("%s has %s in the end, which no Zone is", r, zone))
 			}
 		}
 		switch text := out.String(); {

@@ -94,6 +94,32 @@ func (w *World) acts() {
 	w.last = time.Time{}
 }
 
+// pause stops an operator for a while, in which, if it is not a short one, another one takes over: one that waits to
+// lead if there is any, else one that is started.
+func (o *operator) pause(kind Kind) {
+	holds, waits := make(chan struct{}), o.world.crew.waits(o)
+	o.mu.Lock()
+	if o.holds != nil || o.dead { // it is stopped already
+		o.mu.Unlock()
+		return
+	}
+	followed := o.ended || waits || kind == ShortPause
+	o.holds, o.ended, o.again = holds, o.ended || !followed, waits
+	o.mu.Unlock()
+	if !followed {
+		select {
+		case o.world.crashed <- struct{}{}: // a successor is started
+		default:
+		}
+	}
+	time.AfterFunc(stops[kind], func() {
+		o.mu.Lock()
+		o.holds = nil
+		o.mu.Unlock()
+		close(holds)
+	})
+}
+
 // onTheWire has a message arrive, whoever leads by then.
 func onTheWire(ctx context.Context) context.Context {
 	return backend.WithLeads(ctx, func() bool { return true })

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // busiest is how often operators may have the same effect within a second: who fails waits longer each time.
@@ -64,6 +65,32 @@ func (o *operator) lead(what string) {
 	}
 }
 
+// raising notes that an operator stores a ceiling, until that is answered: it stores no other one of the same object
+// meanwhile, or would take what it stores itself for somebody else's.
+func (o *operator) raising(r *http.Request) (done func()) {
+	if r.Method != http.MethodPatch || r.GetBody == nil || r.Header.Get("Content-Type") != string(types.JSONPatchType) {
+		return func() {}
+	}
+	body, err := r.GetBody()
+	if err != nil {
+		return func() {}
+	}
+	if text, err := io.ReadAll(body); err != nil || !strings.Contains(string(text), "/status/serialCeiling") {
+		return func() {}
+	}
+	path := r.URL.Path
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.raises[path]++; o.raises[path] > 1 {
+		o.world.fail("an operator stores two ceilings at a time: " + effectName(r))
+	}
+	return func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.raises[path]--
+	}
+}
+
 // A crew is all operators that have begun. Its lock may be taken under any other.
 type crew struct {
 	mu  sync.Mutex
@@ -74,6 +101,67 @@ func (c *crew) join(o *operator) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.all = append(c.all, o)
+}
+
+// waits reports whether there is another operator than one that might lead.
+func (c *crew) waits(but *operator) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.ContainsFunc(c.all, func(o *operator) bool {
+		if o == but {
+			return false
+		}
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		return !o.dead && !o.ended && o.holds == nil
+	})
+}
+
+// comesAgain reports whether an operator that ends by itself is started again.
+func (o *operator) comesAgain() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.again
+}
+
+// follows is the key by which the context of a watch has its operator.
+type follows struct{}
+
+// fallBehind has the watches of a kind be late of those operators that do not lead now; 0: of nobody.
+func (w *World) fallBehind(words []string) error {
+	d, err := time.ParseDuration(words[2])
+	if err != nil {
+		return err
+	}
+	w.crew.mu.Lock()
+	for _, o := range w.crew.all {
+		o.mu.Lock()
+		if o.late == nil {
+			o.late = map[string]time.Duration{}
+		}
+		if d == 0 || !w.now().Before(o.over) {
+			o.late[words[1]] = d
+		}
+		o.mu.Unlock()
+	}
+	w.crew.mu.Unlock()
+	s := w.api.store
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for k := range s.changed {
+		s.wake(k)
+	}
+	return nil
+}
+
+// isLate is how late the watches of a kind are.
+func (o *operator) isLate(plural string) time.Duration {
+	if o == nil {
+		return 0
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.late[plural]
 }
 
 // contested reports whether two operators are the leader, each by its own clock: somebody has deleted the Lease of one.

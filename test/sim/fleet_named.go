@@ -232,9 +232,25 @@ func (d *daemon) reach(ctx context.Context, writes bool, do func(*pod) error) er
 	if !slices.ContainsFunc(known, func(k bind9.Key) bool {
 		return k.Name+"." == key.Name.String() && k.Secret == key.Secret
 	}) {
+		p.refuses(key.Name.String(), known)
 		return &backend.Error{Class: backend.ErrNotAuthorised, Words: "BADKEY"}
 	}
 	return do(p)
+}
+
+// refuses looks, when a pod does not know the key of a message, whether the Secrets have one that it knows: that one is
+// to be used until it has the other.
+func (p *pod) refuses(name string, known []bind9.Key) {
+	s := p.nodes.world.api.store
+	s.mu.Lock()
+	now := p.secrets()
+	s.mu.Unlock()
+	for _, k := range known {
+		if slices.Contains(now.update, k) || slices.Contains(now.transfer, k) {
+			p.wrong("a message is signed with the key %s, which is not known here yet; %s is", name, k.Name)
+			return
+		}
+	}
 }
 
 // Prove implements bind9.Nameserver.

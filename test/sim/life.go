@@ -249,6 +249,7 @@ func (l Life) Live(ctx context.Context, kinds *Kinds, run Run) (Outcome, error) 
 	}
 	w.promises()
 	w.updatesHold()
+	w.updatesLeft()
 	state += w.state()
 	end()
 	w.parts.Wait()
@@ -266,6 +267,8 @@ func (w *World) step(ctx context.Context, words []string, data []byte) error {
 		d, err := time.ParseDuration(words[1])
 		w.desert(d)
 		return err
+	case words[0] == "behind" && len(words) == 3:
+		return w.fallBehind(words)
 	case inTrouble(words):
 		w.eyes.blur(words)
 		return w.api.begin(words)
@@ -311,8 +314,8 @@ func (w *World) step(ctx context.Context, words []string, data []byte) error {
 		return err
 	case words[0] == "server" && (len(words) == 4 || len(words) == 5):
 		return w.serve(words[1:], string(data))
-	case words[0] == "update" && len(words) == 3:
-		return w.update(ctx, words[1], words[2], string(data))
+	case words[0] == "update" && len(words) >= 3:
+		return w.update(ctx, words[1:], string(data))
 	case words[0] == "holds" && len(words) == 2:
 		return w.holds(words[1], string(data))
 	case words[0] == "says" && len(words) == 3:

@@ -35,6 +35,7 @@ type trouble struct {
 // troubles are the steps that begin one:
 //
 //	late zones 60s            who watches Zones is told a minute late from now on; 0s: at once again
+//	behind zones 60s          who does not lead now is told so late; 0s: everybody at once again
 //	failing 409 after 30s     for so long it stores what is written, and answers 409, 429, 500 or, with "timeout", 504
 //	failing 409 before 30s    it stores nothing
 //	failing timeout late 30s  it stores that three seconds after its answer
@@ -46,7 +47,8 @@ type trouble struct {
 //	absent 30s                operators crash, and for so long there is none
 //	unread dnsendpoints 5m    for so long operators may not read DNSEndpoints (403), nor watch them any more
 var troubles = map[string][]int{
-	"late": {3}, "failing": {4, 5}, "tardy": {3}, "gone": {2}, "broken": {3}, "expire": {2}, "absent": {2}, "unread": {3},
+	"late": {3}, "behind": {3}, "failing": {4, 5}, "tardy": {3}, "gone": {2}, "broken": {3}, "expire": {2}, "absent": {2},
+	"unread": {3},
 }
 
 // failures are how writes are answered that fail, and moments when they are stored.
@@ -254,7 +256,7 @@ func (t trouble) refusal(r *http.Request) (*http.Response, error) {
 // due returns those of the events that a follower is told of now, up to which revision that is all, and when there are
 // more; zero: none wait. API.store.mu is held.
 func (a *API) due(f *follower, news []event, revision uint64) (now []event, seen uint64, next time.Time) {
-	late := a.trouble.late[f.kind.plural] + f.lag
+	late := a.trouble.late[f.kind.plural] + f.by.isLate(f.kind.plural) + f.lag
 	if late == 0 {
 		return news, revision, time.Time{}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,7 +24,8 @@ import (
 //	  delete u.example.org. A           all A records of a name; with a value after it, one
 //	  add u.example.org. 300 A 192.0.2.1
 //
-// It sends the message again until it is told what became of it.
+// It sends the message again until it is told what became of it. With "once" behind the secret it sends it once, and
+// does not wait.
 const (
 	updateKey      = "dhcp."
 	updatePatience = 20 * time.Minute
@@ -104,13 +106,18 @@ func (u updating) message() (*dns.Msg, error) {
 	return m.SetTsig(updateKey, dns.HmacSHA256, 300, u.signed.Unix()), nil
 }
 
-// update sends a message until it is answered, and once more then.
-func (w *World) update(ctx context.Context, zone, secret, text string) error {
+// update sends a message until it is answered, and once more then, or once and does not wait.
+func (w *World) update(ctx context.Context, words []string, text string) error {
+	zone := words[0]
 	u, err := parseUpdating(zone, text)
 	if err != nil {
 		return err
 	}
-	u.secret = secret
+	u.secret = words[1]
+	if slices.Contains(words[2:], "once") {
+		w.updateOnce(ctx, u)
+		return nil
+	}
 	began, heard := w.api.store.now(), false
 	for try := 0; w.api.store.now().Sub(began) < updatePatience; try++ {
 		u.signed = w.api.store.now()
@@ -129,6 +136,17 @@ func (w *World) update(ctx context.Context, zone, secret, text string) error {
 	}
 	w.fail("nobody says what becomes of an update of " + zone)
 	return nil
+}
+
+// updateOnce sends a message that nobody repeats.
+func (w *World) updateOnce(ctx context.Context, u updating) {
+	u.signed = w.api.store.now()
+	w.mu.Lock()
+	for _, c := range u.changes {
+		w.unheard[c.key] = true
+	}
+	w.mu.Unlock()
+	w.parts.Go(func() { _, _, _ = w.tell(ctx, u, 0) })
 }
 
 // tell sends a message to one of the replicas that listen.
@@ -265,6 +283,25 @@ func (w *World) updatesHold() {
 		if !slices.Equal(want, is[key]) {
 			w.wrong = append(w.wrong, fmt.Sprintf("updates were answered that leave %s %q, and there are Records for %q", key,
 				want, is[key]))
+		}
+	}
+}
+
+// updatesLeft looks, when all is calm, for Records of updates that nobody has repeated: there is none that is refused,
+// even if whoever was to take it back has ended.
+func (w *World) updatesLeft() {
+	w.api.store.mu.Lock()
+	objects := maps.Clone(w.api.store.objects)
+	w.api.store.mu.Unlock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for r, object := range objects {
+		spec := texts(object, "spec")
+		name, _ := dnsname.Parse(spec["domainName"])
+		typ, _ := rr.ParseType(spec["type"])
+		if r.kind.Kind == "Record" && object.GetLabels()[zonefold.UpdateLabel] == "true" &&
+			w.unheard[rr.Key{Name: name, Type: typ}] && !ready(object) {
+			w.wrong = append(w.wrong, fmt.Sprintf("an update has left %s, which is refused", r))
 		}
 	}
 }

@@ -131,6 +131,7 @@ type follower struct {
 	seen   uint64          // revision up to which all was told
 	old    int             // how often what there was had been forgotten when it began
 	lag    time.Duration   // it is always so late
+	by     *operator       // whose it is; nil: nobody's of those
 	frail  bool            // it ends after one event
 	away   <-chan struct{} // closed when the API server goes
 }
@@ -156,6 +157,7 @@ func (a *API) watch(r *http.Request, q request) (*http.Response, error) {
 	}
 	reader, writer := io.Pipe()
 	f := &follower{request: q, test: test, writer: writer}
+	f.by, _ = r.Context().Value(follows{}).(*operator)
 	var first []event
 	a.store.mu.Lock()
 	f.away, f.old, f.frail = a.trouble.away, a.store.expired[q.kind], a.store.now().Before(a.trouble.broken[q.kind.plural])

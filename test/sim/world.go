@@ -107,6 +107,7 @@ type World struct {
 	denied     []string
 	attempted  map[ref]string      // what may be wrong, and how; only steps look at it
 	updates    map[rr.Key][]string // what there is by answers to dynamic updates
+	unheard    map[rr.Key]bool     // what updates were about whose clients have not waited for an answer
 }
 
 // A server is a name server. It knows one key.
@@ -128,7 +129,8 @@ func newWorld(kinds *Kinds, run Run, l Life) *World {
 		operators: 1, listeners: map[string]*listener{}, chronicles: map[dnsname.Name]*chronicle{},
 		happened: make(chan struct{}, 1),
 		embedded: l.embedded(), reviews: l.Reviews, attempted: map[ref]string{}, updates: map[rr.Key][]string{},
-		faults: append([]Fault{l.Fault}, l.Then...), seed: l.Seed, times: map[string]int{}, messages: map[string]int{},
+		unheard: map[rr.Key]bool{},
+		faults:  append([]Fault{l.Fault}, l.Then...), seed: l.Seed, times: map[string]int{}, messages: map[string]int{},
 		recent: map[string][]time.Time{},
 	}
 	w.eyes = newWitness(w.api.store.now, l.sources())
@@ -157,15 +159,19 @@ type operator struct {
 
 	mu    sync.Mutex
 	dead  bool
-	ended bool          // as a fault has it: crashed, or followed by another while it was paused
-	over  time.Time     // when its Lease is, if it is not renewed; zero: it has not led
-	holds chan struct{} // closed when it goes on; nil: it is not paused
+	ended bool                     // as a fault has it: crashed, or followed by another while it was paused
+	again bool                     // it is started again when it ends: it was paused, and another one waited to lead
+	over  time.Time                // when its Lease is, if it is not renewed; zero: it has not led
+	late  map[string]time.Duration // of its watches, by plural, from a time on when it did not lead
+	holds chan struct{}            // closed when it goes on; nil: it is not paused
+
+	raises map[string]int // ceilings that it is storing, by path
 }
 
 // begin starts an operator.
 func (w *World) begin(ctx context.Context) {
 	ctx, end := context.WithCancel(ctx)
-	o := &operator{world: w, end: end, done: make(chan error, 1)}
+	o := &operator{world: w, end: end, done: make(chan error, 1), raises: map[string]int{}}
 	o.deaf, o.deafen = context.WithCancel(ctx)
 	w.mu.Lock()
 	w.living = append(w.living, o)
@@ -182,7 +188,7 @@ func (w *World) begin(ctx context.Context) {
 			Dialects: w.dialects, Sources: w.eyes.wishes.asking.names, Webhooks: wire{o}, Pods: o.pods(),
 			DNS: at, Listen: o.listen, Dial: o.dial, Admit: o.reviews,
 		})
-		if ctx.Err() == nil && w.api.hasFailed() {
+		if ctx.Err() == nil && (w.api.hasFailed() || o.comesAgain()) {
 			o.deposed()
 		}
 		o.done <- err
@@ -322,31 +328,6 @@ func (o *operator) effect(ctx context.Context, takes time.Duration, what string,
 // update begins the name of an effect that is a message to a name server.
 const update = "UPDATE "
 
-// pause stops an operator for a while, in which, if it is not a short one, another one takes over.
-func (o *operator) pause(kind Kind) {
-	holds := make(chan struct{})
-	o.mu.Lock()
-	if o.holds != nil || o.dead { // it is stopped already
-		o.mu.Unlock()
-		return
-	}
-	followed := o.ended || kind == ShortPause
-	o.holds, o.ended = holds, o.ended || !followed
-	o.mu.Unlock()
-	if !followed {
-		select {
-		case o.world.crashed <- struct{}{}: // a successor is started
-		default:
-		}
-	}
-	time.AfterFunc(stops[kind], func() {
-		o.mu.Lock()
-		o.holds = nil
-		o.mu.Unlock()
-		close(holds)
-	})
-}
-
 // RoundTrip implements http.RoundTripper: it is the way to the API server.
 func (o *operator) RoundTrip(r *http.Request) (response *http.Response, err error) {
 	if discovers(r) || tells(r) { // under a lock of the client: who waits for that does not let time pass
@@ -361,12 +342,13 @@ func (o *operator) RoundTrip(r *http.Request) (response *http.Response, err erro
 			return nil, err
 		}
 		if r.URL.Query().Has("watch") {
-			ctx, cancel := context.WithCancel(r.Context())
+			ctx, cancel := context.WithCancel(context.WithValue(r.Context(), follows{}, o))
 			context.AfterFunc(o.deaf, cancel)
 			r = r.WithContext(ctx)
 		}
 		return o.asks(r, sent)
 	}
+	defer o.raising(r)()
 	err = o.effect(r.Context(), requestTime, effectName(r), func() error {
 		response, err = o.world.api.serve(r) //nolint:bodyclose // it is the caller's
 		return err
