@@ -101,6 +101,7 @@ func configure(t *testing.T, a *author) (*source.Config, sources.Options) {
 	}
 	if a.some(3) {
 		text := a.one("{{.Name}}.{{.Namespace}}.example.com",
+			`{{if isSource "service"}}s{{else if isSource "gateway-httproute"}}r{{end}}{{.Name}}.{{.Namespace}}.example.com`,
 			`{{if eq .Kind "Service"}}svc{{end}}{{.Name}}.{{.Namespace}}.example.com.,x.{{.Name}}.{{.Namespace}}.example.com`)
 		combine := a.some(2)
 		engine, err := template.NewEngine([]string{text}, nil, nil, combine)
@@ -156,6 +157,14 @@ func TestObjectsAskForWhatExternalDNSMakesOfThem(t *testing.T) {
 					k.write(a, i)
 				}
 				c, o := configure(t, a)
+				name := kind // as external-dns calls the source
+				if strings.HasSuffix(kind, "route") {
+					name = "gateway-" + kind
+				}
+				var err error
+				if c.TemplateEngine, err = c.TemplateEngine.WithSource(name); err != nil {
+					t.Fatal(err)
+				}
 				theirs, err := k.open(t.Context(), clients{kube: fake.NewClientset(a.objects...), gateway: gateways(t, a)}, c)
 				if err != nil {
 					t.Fatal(err)

@@ -46,7 +46,7 @@ func (a *author) meta(i int) metav1.ObjectMeta {
 	m := metav1.ObjectMeta{Namespace: fmt.Sprintf("w%d", i), Name: a.one("web", "api"), Annotations: map[string]string{},
 		Labels: map[string]string{"app": a.one("a", "b")}}
 	if a.some(4) {
-		m.Annotations[prefix+"ttl"] = a.one("60", "5m", "1h30m", "none", "0", "-1")
+		m.Annotations[prefix+"ttl"] = a.one("60", "5m", "1h30m", "1.5m", "none", "0", "-1", "3000000000")
 	}
 	if a.some(6) {
 		m.Annotations[prefix+"target"] = a.one("203.0.113.1", "203.0.113.1, 203.0.113.2", "alias.example.net.",
@@ -60,7 +60,8 @@ func (a *author) meta(i int) metav1.ObjectMeta {
 
 func (a *author) hosts(i int) string {
 	return a.one(fmt.Sprintf("h%d.example.org", i), fmt.Sprintf("h%d.example.org., g%d.example.org", i, i),
-		fmt.Sprintf("H%d.Example.org", i), fmt.Sprintf("*.h%d.example.org", i), "")
+		fmt.Sprintf("H%d.Example.org", i), fmt.Sprintf("*.h%d.example.org", i),
+		fmt.Sprintf(" h%d.example.org ,g%d.example.org", i, i), "")
 }
 
 func (a *author) add(o runtime.Object) { a.objects = append(a.objects, o) }
@@ -135,7 +136,11 @@ func (a *author) service(i int) {
 
 // pods makes pods of a Service, and what the control plane makes of them.
 func (a *author) pods(s *corev1.Service) {
-	slice := &discoveryv1.EndpointSlice{AddressType: discoveryv1.AddressTypeIPv4, ObjectMeta: metav1.ObjectMeta{
+	family, address := discoveryv1.AddressTypeIPv4, "10.2.0.%d"
+	if a.some(3) {
+		family, address = discoveryv1.AddressTypeIPv6, "2001:db8:2::%d"
+	}
+	slice := &discoveryv1.EndpointSlice{AddressType: family, ObjectMeta: metav1.ObjectMeta{
 		Namespace: s.Namespace, Name: s.Name + "-1", Labels: map[string]string{discoveryv1.LabelServiceName: s.Name}}}
 	for i := range a.IntN(4) {
 		node := a.nodes[a.IntN(len(a.nodes))]
@@ -148,7 +153,7 @@ func (a *author) pods(s *corev1.Service) {
 			status = corev1.ConditionTrue
 		}
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: status}}
-		e := discoveryv1.Endpoint{Addresses: []string{fmt.Sprintf("10.2.0.%d", i+1)}, NodeName: &node.Name,
+		e := discoveryv1.Endpoint{Addresses: []string{fmt.Sprintf(address, i+1)}, NodeName: &node.Name,
 			Conditions: discoveryv1.EndpointConditions{Ready: &ready, Serving: &ready},
 			TargetRef:  &corev1.ObjectReference{Kind: "Pod", Namespace: s.Namespace, Name: p.Name}}
 		if a.some(2) {
