@@ -248,8 +248,8 @@ func (f *Fetcher) list(ctx context.Context, path string) error {
 	if errors.Is(err, live.ErrTooMuch) {
 		return TooMuch(f.Most+1, f.Most)
 	}
-	for _, t := range texts {
-		f.read += int64(len(t.Text))
+	for i := range texts {
+		f.read += texts[i].Size()
 	}
 	if err == nil {
 		f.Lists = append(f.Lists, fetched{path, version, texts})

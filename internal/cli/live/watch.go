@@ -145,13 +145,11 @@ func Read(
 		if read += int64(len(text)); most > 0 && read > most {
 			return nil, "", fmt.Errorf("listing %s: %w", path, ErrTooMuch)
 		}
-		var page struct {
-			Metadata metav1.ListMeta `json:"metadata"`
-		}
+		var page manifest.List
 		if err := json.Unmarshal(text, &page); err != nil {
 			return nil, "", fmt.Errorf("listing %s: %w", path, err)
 		}
-		texts = append(texts, manifest.Text{Name: fmt.Sprintf("%s?%d", path, len(texts)), Text: text})
+		texts = append(texts, manifest.Text{Name: fmt.Sprintf("%s?%d", path, len(texts)), List: &page})
 		if version = page.Metadata.ResourceVersion; page.Metadata.Continue == "" {
 			return texts, version, nil
 		}

@@ -16,33 +16,38 @@ import (
 // read reads the objects of one document.
 func (d *document) read(namespace string) Input {
 	r := reader{doc: d, namespace: namespace}
+	if d.list != nil {
+		r.items(d.list.Items, "", head{APIVersion: d.list.APIVersion, Kind: strings.TrimSuffix(d.list.Kind, "List")})
+		return r.out
+	}
 	text, err := d.toJSON(&r)
 	if err != nil {
 		r.unreadable(err)
 		return r.out
 	}
 	text = bytes.TrimSpace(text)
-	if bytes.Equal(text, []byte("null")) || r.twice == nil && r.plain(text) {
+	if bytes.Equal(text, []byte("null")) || r.twice == nil && r.plain(text, "") {
 		return r.out
 	}
 	r.object(text, "", head{})
 	return r.out
 }
 
-// plain reads the usual document, one object without a fault, without looking for its
-// head first. It reports whether that was all.
-func (r *reader) plain(text []byte) bool {
+// plain reads the usual object, which has no fault, without looking for its head first. It
+// reports whether that was all.
+func (r *reader) plain(text []byte, path string) bool {
 	for _, k := range kinds {
 		if !bytes.HasPrefix(text, k.begin) {
 			continue
 		}
-		o := &Object{Ref: Ref{Kind: k.called}, JSON: text, doc: r.doc}
+		o := &Object{Ref: Ref{Kind: k.called}, JSON: text, doc: r.doc, path: path}
 		meta, unknown, err := k.decode(text, o)
 		if err != nil || len(unknown) > 0 || meta.GetName() == "" {
 			return false
 		}
 		r.take(o, k, meta.GetNamespace(), meta.GetName())
 		meta.SetNamespace(o.Ref.Namespace)
+		meta.SetManagedFields(nil) // nobody asks for them, and they take most of an object
 		return true
 	}
 	return false
@@ -185,9 +190,7 @@ func (r *reader) object(text []byte, path string, list head) {
 		h.Kind, h.APIVersion = list.Kind, list.APIVersion
 	}
 	if items, ok := itemsOf(h); ok && strings.Count(path, "[") < maxLists {
-		for i, item := range h.Items {
-			r.object(item, fmt.Sprintf("%sitems[%d]", withDot(path), i), items)
-		}
+		r.items(h.Items, path, items)
 		return
 	}
 	k, known := kindOf(h.APIVersion, h.Kind)
@@ -206,6 +209,15 @@ func (r *reader) object(text []byte, path string, list head) {
 		r.twice.Object = o.Ref
 		r.out.Problems = append(r.out.Problems, *r.twice)
 		r.twice = nil
+	}
+}
+
+// items reads the items of a list.
+func (r *reader) items(all []json.RawMessage, path string, list head) {
+	for i, item := range all {
+		if at := fmt.Sprintf("%sitems[%d]", withDot(path), i); r.twice != nil || !r.plain(item, at) {
+			r.object(item, at, list)
+		}
 	}
 }
 
@@ -252,6 +264,7 @@ func (r *reader) decode(o *Object, k kind) {
 		return
 	}
 	meta.SetNamespace(o.Ref.Namespace)
+	meta.SetManagedFields(nil)
 	for _, e := range unknown {
 		field := e.Error()
 		var at kjson.FieldError

@@ -19,6 +19,7 @@ type file struct {
 	name  string
 	text  []byte
 	named bool // by the user, not found in a folder
+	list  *List
 }
 
 // stdin is what messages call the standard input.
@@ -28,7 +29,7 @@ const stdin = "stdin"
 func open(opts Options) ([]file, error) {
 	var files []file
 	for _, t := range opts.Texts {
-		files = append(files, file{t.Name, t.Text, false})
+		files = append(files, file{t.Name, t.Text, false, t.List})
 	}
 	seen := map[string]bool{}
 	for _, path := range opts.Paths {
@@ -41,7 +42,7 @@ func open(opts Options) ([]file, error) {
 			if err != nil {
 				return nil, fmt.Errorf("reading the standard input: %w", err)
 			}
-			files = append(files, file{stdin, text, true})
+			files = append(files, file{stdin, text, true, nil})
 			continue
 		}
 		names, err := list(path)
@@ -57,7 +58,7 @@ func open(opts Options) ([]file, error) {
 			if err != nil {
 				return nil, fmt.Errorf("reading objects: %w", err)
 			}
-			files = append(files, file{name, text, name == filepath.Clean(path)})
+			files = append(files, file{name, text, name == filepath.Clean(path), nil})
 		}
 	}
 	return files, nil

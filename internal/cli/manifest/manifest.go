@@ -9,6 +9,7 @@ package manifest
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -165,6 +166,26 @@ type Options struct {
 type Text struct {
 	Name string // in place of that of a file
 	Text []byte
+	List *List // in place of Text
+}
+
+// Size is how many octets it has.
+func (t *Text) Size() int64 {
+	size := len(t.Text)
+	if t.List != nil {
+		for _, item := range t.List.Items {
+			size += len(item)
+		}
+	}
+	return int64(size)
+}
+
+// A List is one of an API server. Its text is gone through once: there may be 100,000 items.
+type List struct {
+	APIVersion string            `json:"apiVersion"`
+	Kind       string            `json:"kind"`
+	Metadata   metav1.ListMeta   `json:"metadata"`
+	Items      []json.RawMessage `json:"items"`
 }
 
 // A Resource is a kind that is read, as an API server knows it.

@@ -98,6 +98,10 @@ func (r *Reader) parse(files []file) []*part {
 // newPart returns a file with its documents, which are still to be read.
 func newPart(f file) *part {
 	p := &part{file: f}
+	if f.list != nil {
+		p.docs, p.read = []*document{{file: f.name, line: 1, list: f.list}}, make([]Input, 1)
+		return p
+	}
 	content, err := inUTF8(f.text)
 	if err != nil {
 		in := Input{}
@@ -115,7 +119,7 @@ func newPart(f file) *part {
 // fault returns why the file cannot be taken for what its author wants it to hold, nil if it can.
 func (p *part) fault(old *part) *Problem {
 	hadObjects := old != nil && slices.ContainsFunc(old.read, func(in Input) bool { return len(in.Objects) > 0 })
-	if hadObjects && len(bytes.TrimSpace(p.text)) == 0 {
+	if hadObjects && p.list == nil && len(bytes.TrimSpace(p.text)) == 0 {
 		return &Problem{Place: Place{p.name, 1}, Reason: Unreadable, Message: "The file is empty"}
 	}
 	for _, in := range p.read {

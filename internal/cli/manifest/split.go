@@ -15,6 +15,7 @@ type document struct {
 	text  []byte
 	named bool
 	json  bool
+	list  *List // in place of text
 
 	parsed sync.Once
 	root   *yaml.Node
