@@ -132,7 +132,7 @@ func TestDiffHasTheRightsOfWhoAsks(t *testing.T) {
 	for _, line := range []string{
 		"tenant.example. (Zone diff-tenants/tenant) at Backend diff-bind could not be compared: there is no Backend " +
 			"diff-bind, as far as you may see: You may not list backends.\n",
-		"Not seen: You may not list zones of other namespaces than diff-tenants.\n",
+		"Not seen: You may not list zones and records of other namespaces than diff-tenants.\n",
 	} {
 		if code != 1 || !strings.Contains(said, line) || strings.Contains(said, "diff-admins") ||
 			strings.Contains(said, "diff.example") {

@@ -240,7 +240,7 @@ func (x *Explainer) MaybeUnseen(resources ...string) string {
 	if len(unseen) == 0 {
 		return ""
 	}
-	return ", as far as you may see: " + strings.Join(unseen, " ")
+	return ", as far as you may see: " + strings.Join(command.Together(unseen), " ")
 }
 
 func (x *Explainer) explainFound(o *manifest.Object) (*explanation, error) {

@@ -203,7 +203,7 @@ func (e *explanation) write(out io.Writer) {
 	}
 	e.writeServers(out)
 	e.writeInspected(out)
-	for _, what := range e.Unseen {
+	for _, what := range command.Together(e.Unseen) {
 		fmt.Fprintf(out, "\nNot seen: %s\n", plain.Line(what))
 	}
 	fmt.Fprintf(out, "\nWhat to do: %s\n", plain.Line(e.Advice))

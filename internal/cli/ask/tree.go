@@ -196,7 +196,7 @@ func (t *ZoneTree) write(out io.Writer) {
 	for _, z := range t.Zones {
 		z.write(out, "", "")
 	}
-	for _, what := range t.Unseen {
+	for _, what := range command.Together(t.Unseen) {
 		fmt.Fprintf(out, "not seen: %s\n", plain.Line(what))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"unicode/utf8"
 
+	"github.com/zonefold/zonefold/internal/cli/command"
 	"github.com/zonefold/zonefold/internal/cli/plain"
 )
 
@@ -55,7 +56,7 @@ func (t *ZoneTree) writeSVG(out io.Writer) error {
 	for _, z := range t.Zones {
 		d.add(z, nil, 0)
 	}
-	for _, what := range t.Unseen {
+	for _, what := range command.Together(t.Unseen) {
 		d.line(svgLine{X: svgMargin, Text: "not seen: " + plain.Line(what)})
 	}
 	d.Width, d.Height = max(d.Width, 2*svgMargin)+svgMargin, len(d.Lines)*svgRow+2*svgMargin

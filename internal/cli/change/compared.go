@@ -96,7 +96,7 @@ func (d *Compared) write(out io.Writer) {
 			differing++
 		}
 	}
-	for _, what := range d.Unseen {
+	for _, what := range command.Together(d.Unseen) {
 		fmt.Fprintf(out, "Not seen: %s\n", plain.Line(what))
 	}
 	fmt.Fprintf(out, "%s compared, %d with differences: %s to add, %d to change, %d to delete; %s.\n",

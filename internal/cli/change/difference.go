@@ -215,7 +215,7 @@ func (d *Planned) write(out io.Writer) {
 	for _, o := range d.Refused {
 		fmt.Fprintf(out, "refused %s\n", o.line())
 	}
-	for _, what := range d.Unseen {
+	for _, what := range command.Together(d.Unseen) {
 		fmt.Fprintf(out, "not seen: %s\n", plain.Line(what))
 	}
 	fmt.Fprintln(out, d.summary())
@@ -240,7 +240,7 @@ func (d *Planned) writeMarkdown(out io.Writer) {
 	for _, o := range d.Refused {
 		fmt.Fprintf(out, "- %s\n", escaped(o.line()))
 	}
-	for _, what := range d.Unseen {
+	for _, what := range command.Together(d.Unseen) {
 		fmt.Fprintf(out, "- Not seen: %s\n", escaped(what))
 	}
 }

@@ -67,6 +67,11 @@ func readBoth(
 	if !f.FromFiles() {
 		return nil, nil, errors.New("there is no change: say with -f which files have the objects after it")
 	}
+	if len(against) == 0 && f.InputFlags.Namespace == "" { // as kubectl apply takes it
+		if _, namespace, err := f.Cluster.Config(env); err == nil {
+			f.InputFlags.Namespace = namespace
+		}
+	}
 	changed, err := f.Read(ctx, env, p)
 	if err != nil {
 		return nil, nil, err
@@ -89,6 +94,7 @@ func readBoth(
 		keepAges(before.Objects, changed.Objects, env.Now)
 		return before, changed, nil
 	}
+	changed.StandAs(before)
 	after = &command.Found{Input: &manifest.Input{}, Namespace: changed.Namespace}
 	keepAges(before.Objects, changed.Objects, env.Now)
 	applied := map[manifest.Ref]bool{}

@@ -31,6 +31,7 @@ func (d *doctor) definitions(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var hidden []string
 	for _, file := range files {
 		text, err := crd.Files.ReadFile(file)
 		if err != nil {
@@ -47,12 +48,19 @@ func (d *doctor) definitions(ctx context.Context) error {
 		case apierrors.IsNotFound(err):
 			d.say(doctorError, object, "it is not there", "apply config/crd of this version, or install the chart")
 		case apierrors.IsForbidden(err):
-			d.say(doctorUnknown, object, "you may not get it", "ask for the right to get customresourcedefinitions")
+			hidden = append(hidden, object)
 		case err != nil:
 			return fmt.Errorf("reading %s: %w", object, err)
 		default:
 			d.definition(object, &own, &there)
 		}
+	}
+	if len(hidden) > 0 {
+		object := hidden[0]
+		if more := len(hidden) - 1; more > 0 {
+			object += " and " + command.Count(more, "other")
+		}
+		d.say(doctorUnknown, object, "you may not get it", "ask for the right to get customresourcedefinitions")
 	}
 	return nil
 }

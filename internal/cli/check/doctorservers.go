@@ -23,7 +23,7 @@ import (
 
 // unseenObjects tells of objects that could not be listed.
 func (d *doctor) unseenObjects() {
-	for _, what := range d.Unseen {
+	for _, what := range command.Together(d.Unseen) {
 		d.say(doctorUnknown, "the objects", strings.TrimSuffix(what, "."), "")
 	}
 }

@@ -55,6 +55,7 @@ func (f *ClusterFlags) RegisterConnection(cmd *cobra.Command) {
 // A Cluster is what is asked of an API server: Zones, their ZoneSlices, DNSZones, and the Leases of operators.
 type Cluster struct {
 	config                       *rest.Config
+	namespace                    string // of the context
 	zones, slices, bindy, leases rest.Interface
 }
 
@@ -142,7 +143,7 @@ func (f *ClusterFlags) Connect(env Env) (*Cluster, string, error) {
 		one.APIPath, one.GroupVersion, one.NegotiatedSerializer = "/apis", &version, codecs
 		return rest.RESTClientFor(one)
 	}
-	c := Cluster{config: config}
+	c := Cluster{config: config, namespace: namespace}
 	for version, client := range map[schema.GroupVersion]*rest.Interface{
 		kubizone.GroupVersion: &c.zones, zonefold.GroupVersion: &c.slices, bindy.GroupVersion: &c.bindy,
 		coordinationv1.SchemeGroupVersion: &c.leases,
@@ -173,7 +174,8 @@ func leaseOver(ctx context.Context, c *Cluster, name string, now time.Time) erro
 	err := c.leases.Get().Resource("leases").Param("fieldSelector", "metadata.name="+name).Do(ctx).Into(&leases)
 	if err != nil {
 		return fmt.Errorf(
-			"whether an operator is running cannot be seen: listing Leases: %w; see that none is, and say --force", err)
+			"whether an operator is running cannot be seen: listing Leases: %w; if one is, the annotation %s has it let go of "+
+				"a Zone that is being deleted; else see that none is, and say --force", err, zonefold.LeaveAnnotation)
 	}
 	for i := range leases.Items {
 		spec := leases.Items[i].Spec

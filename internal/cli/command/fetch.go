@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
+	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend/dialguard"
 	"github.com/zonefold/zonefold/internal/budget"
 	"github.com/zonefold/zonefold/internal/cli/live"
@@ -59,6 +60,8 @@ type Found struct {
 	Cluster   bool
 	API       rest.Interface // of a cluster
 	Guard     *dialguard.Guard
+
+	asked map[manifest.Ref]kubizone.ZoneSpec // of Zones that stand where their statuses say
 }
 
 // Read reads the objects.
@@ -92,7 +95,9 @@ func (f *ObjectFlags) ReadBy(ctx context.Context, env Env, p *Progress, fetch fu
 		texts = append(texts, l.Texts...)
 	}
 	out.Unseen, out.API = fetcher.Unseen, fetcher.Client.RESTClient()
-	out.Input, err = manifest.Read(manifest.Options{Texts: texts, Namespace: namespace, Begin: p.Begin})
+	if out.Input, err = manifest.Read(manifest.Options{Texts: texts, Namespace: namespace, Begin: p.Begin}); err == nil {
+		out.stand()
+	}
 	return out, err
 }
 

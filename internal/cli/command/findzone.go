@@ -27,7 +27,7 @@ func FindZone(ctx context.Context, c *Cluster, namespace, text string) (*FoundZo
 	}
 	found, unseen := []*FoundZone(nil), error(nil)
 	for _, kind := range zoneKinds(c) {
-		err := kind.each(ctx, namespace, func(z *FoundZone) {
+		err := kind.eachSeen(ctx, namespace, c.namespace, func(z *FoundZone) {
 			if z.isNamed(name) {
 				found = append(found, z)
 			}
@@ -96,7 +96,7 @@ func Enclosing(ctx context.Context, c *Cluster, namespace string, name dnsname.N
 	var found *FoundZone
 	longest, unseen := 0, error(nil)
 	for _, kind := range zoneKinds(c) {
-		err := kind.each(ctx, namespace, func(z *FoundZone) {
+		err := kind.eachSeen(ctx, namespace, c.namespace, func(z *FoundZone) {
 			apex, err := dnsname.Parse(z.FQDN)
 			if err == nil && z.Serial != 0 && name.Under(apex) && (found == nil || apex.NumLabels() > longest) {
 				longest, found = apex.NumLabels(), z
@@ -129,6 +129,15 @@ type zoneKind struct {
 	name string
 	Kind
 	each func(ctx context.Context, namespace string, visit func(*FoundZone)) error
+}
+
+// eachSeen visits those of a namespace, "" of all; where not all may be seen, those of one's own besides the error.
+func (k zoneKind) eachSeen(ctx context.Context, namespace, own string, visit func(*FoundZone)) error {
+	err := k.each(ctx, namespace, visit)
+	if namespace == "" && own != "" && apierrors.IsForbidden(err) {
+		_ = k.each(ctx, own, visit) // what it cannot see either is told already
+	}
+	return err
 }
 
 const kindZone = "Zone"

@@ -67,7 +67,7 @@ func (e *exporting) publishedDNSZone(ctx context.Context, flags *command.Cluster
 			return labelled(s), nil
 		}
 	}
-	unseen := strings.Join(objects.Unseen, " ")
+	unseen := strings.Join(command.Together(objects.Unseen), " ")
 	if unseen != "" {
 		unseen = " (" + unseen + ")"
 	}
