@@ -71,7 +71,12 @@ func (c *compacter) record(r *v1alpha1.Record) {
 	}
 	if len(r.Status.Conditions) > 0 {
 		r.Status.Conditions = c.conditions.One(conditionsKey(r.Status.Conditions), func() []metav1.Condition {
-			return slices.Clip(slices.Clone(r.Status.Conditions))
+			list := slices.Clip(slices.Clone(r.Status.Conditions))
+			for i := range list { // the same, at another time
+				o := &list[i]
+				controller.Share(&c.texts, &o.Type, (*string)(&o.Status), &o.Reason, &o.Message)
+			}
+			return list
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,7 +19,7 @@ import (
 )
 
 func compactRecord(i int) *v1alpha1.Record {
-	text := func(s string) string { return fmt.Sprint(s) } // a copy of its own
+	text := strings.Clone // of its own
 	name := fmt.Sprintf("r-%d", i)
 	return &v1alpha1.Record{
 		TypeMeta: metav1.TypeMeta{Kind: text("Record"), APIVersion: text("kubi.zone/v1alpha1")},
@@ -102,16 +103,21 @@ func TestWhatNobodyReadsTakesNoMemory(t *testing.T) {
 
 func TestRecordsThatSayTheSameShareIt(t *testing.T) {
 	compact := Compact()
-	a, b, other := compactRecord(1), compactRecord(2), compactRecord(3)
+	a, b, later, other := compactRecord(1), compactRecord(2), compactRecord(3), compactRecord(4)
+	later.Status.Conditions[0].LastTransitionTime = metav1.NewTime(time.Unix(1700000001, 0))
 	other.Status.Conditions[0].Message = "Refused by bind."
 	other.Labels[v1alpha1.ParentZoneLabel] = "another.dns"
-	for _, o := range []*v1alpha1.Record{a, b, other} {
+	for _, o := range []*v1alpha1.Record{a, b, later, other} {
 		if _, err := compact(o); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if &a.Status.Conditions[0] != &b.Status.Conditions[0] {
 		t.Error("equal conditions are kept twice")
+	}
+	first := func(o *v1alpha1.Record) *byte { return unsafe.StringData(o.Status.Conditions[0].Message) }
+	if first(a) != first(later) {
+		t.Error("equal messages of different times are kept twice")
 	}
 	if &a.Status.Conditions[0] == &other.Status.Conditions[0] || len(a.Labels) != 1 ||
 		other.Status.Conditions[0].Message != "Refused by bind." {
