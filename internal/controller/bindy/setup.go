@@ -50,10 +50,10 @@ type (
 // Config is what the dialect needs from outside.
 type Config struct {
 	dialect.Settings
-	Client  client.Client // reads from Cache
-	Live    client.Reader // asks the API server
-	Cache   cache.Cache   // made with CacheOptions
-	CatchUp controller.CatchUp
+	Client  client.Client      // reads from Cache
+	Live    client.Reader      // asks the API server
+	Cache   cache.Cache        // made with CacheOptions
+	CatchUp controller.CatchUp // of Cache
 	Events  events.EventRecorder
 	Log     *slog.Logger
 	Metrics *controller.Metrics
