@@ -31,6 +31,7 @@ func (s *stage) start() *Controller {
 		Settings: o.Settings, Client: o.Client, Live: o.Live, Cache: o.Cache, Events: o.Events, Log: o.Log, Clock: o.Clock,
 		Token: o.Token, DNS: s.dns, Metrics: controller.NewMetrics(), Inspection: &s.known,
 		History: s.keeps,
+		CatchUp: controller.CatchUp{Live: o.Live, Cached: o.Client, Cache: o.Cache, Log: o.Log},
 	})
 	s.Begin(o, b.Run)
 	return b

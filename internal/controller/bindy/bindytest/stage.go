@@ -95,7 +95,7 @@ const SidecarToken = "the-token-of-the-operator"
 type Operator struct {
 	Settings dialect.Settings
 	Client   client.Client // reads from Cache
-	Live     client.Client
+	Live     client.WithWatch
 	Cache    cache.Cache
 	Events   events.EventRecorder
 	Log      *slog.Logger
@@ -116,7 +116,7 @@ func (s *Stage) Operator(options cache.Options) *Operator {
 	if err != nil {
 		s.Fatal(err)
 	}
-	live, err := client.New(config, client.Options{Scheme: s.Scheme})
+	live, err := client.NewWithWatch(config, client.Options{Scheme: s.Scheme})
 	if err != nil {
 		s.Fatal(err)
 	}
