@@ -31,20 +31,6 @@ apiVersion: v1
 kind: Namespace
 metadata: {name: ` + namespace + `}
 ---
-apiVersion: v1
-kind: Secret
-metadata: {name: tsig, namespace: ` + testoperator.Namespace + `}
-stringData: {secret: ` + keySecret + `}
----
-apiVersion: zonefold.dev/v1alpha1
-kind: Backend
-metadata: {name: bind}
-spec:
-  default: true
-  rfc2136:
-    servers: ["%s"]
-    tsig: {keyName: ` + keyName + `, secretRef: {name: tsig}}
----
 apiVersion: kubi.zone/v1alpha1
 kind: Zone
 metadata: {name: bench, namespace: ` + namespace + `}
@@ -73,7 +59,7 @@ func (b *bench) start(ctx context.Context) error {
 		Secret: keySecret}); err != nil {
 		return err
 	}
-	return b.Apply(ctx, fmt.Sprintf(objects, b.bind.Addr()))
+	return b.Apply(ctx, objects+b.bind.Backend())
 }
 
 // startOperator returns when the empty zone is served.

@@ -10,6 +10,7 @@ import (
 
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/hack/bench/figures"
+	"github.com/zonefold/zonefold/hack/bench/rig"
 	"github.com/zonefold/zonefold/internal/testoperator"
 )
 
@@ -39,23 +40,6 @@ func (b *bench) record(i int) client.Object {
 	}
 }
 
-// backend is what exists besides namespaces, Zones and Records.
-const backend = `
-apiVersion: v1
-kind: Secret
-metadata: {name: tsig, namespace: ` + testoperator.Namespace + `}
-stringData: {secret: %s}
----
-apiVersion: zonefold.dev/v1alpha1
-kind: Backend
-metadata: {name: bind}
-spec:
-  default: true
-  rfc2136:
-    servers: ["%s"]
-    tsig: {keyName: ` + keyName + `, secretRef: {name: tsig}}
-`
-
 // putBackend creates the namespaces and the Backend.
 func (b *bench) putBackend(ctx context.Context) error {
 	var all strings.Builder
@@ -66,6 +50,5 @@ func (b *bench) putBackend(ctx context.Context) error {
 	for _, name := range names {
 		fmt.Fprintf(&all, "---\n{apiVersion: v1, kind: Namespace, metadata: {name: %s}}\n", name)
 	}
-	fmt.Fprintf(&all, "---"+backend, b.bind.key.Secret, b.bind.Addr())
-	return b.Apply(ctx, all.String())
+	return b.Apply(ctx, all.String()+rig.Backend(b.bind.Addr(), rig.Key{Name: keyName, Secret: b.bind.key.Secret}))
 }

@@ -13,7 +13,31 @@ import (
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/nameserver"
 	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/testoperator"
 )
+
+// backend is a Backend for all Zones, and its key.
+const backend = `
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: tsig, namespace: ` + testoperator.Namespace + `}
+stringData: {secret: %s}
+---
+apiVersion: zonefold.dev/v1alpha1
+kind: Backend
+metadata: {name: bind}
+spec:
+  default: true
+  rfc2136:
+    servers: ["%s"]
+    tsig: {keyName: %s, secretRef: {name: tsig}}
+`
+
+// Backend returns the objects by which the operator reaches a server: after the namespace of the operator.
+func Backend(address string, key Key) string {
+	return fmt.Sprintf(backend, key.Secret, address, key.Name)
+}
 
 // A BIND serves one zone.
 type BIND struct {
@@ -43,6 +67,9 @@ func (r *Rig) StartBIND(ctx context.Context, zone string, key Key) (*BIND, error
 	r.AtEnd(b.Close)
 	return b, nil
 }
+
+// Backend returns the objects by which the operator reaches it; see Backend.
+func (b *BIND) Backend() string { return Backend(b.Addr(), b.key) }
 
 // Asker asks it.
 func (b *BIND) Asker() (*Asker, error) { return NewAsker("BIND", b.Addr()) }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -27,20 +26,6 @@ const objects = `
 apiVersion: v1
 kind: Namespace
 metadata: {name: ` + namespace + `}
----
-apiVersion: v1
-kind: Secret
-metadata: {name: tsig, namespace: ` + testoperator.Namespace + `}
-stringData: {secret: ` + keySecret + `}
----
-apiVersion: zonefold.dev/v1alpha1
-kind: Backend
-metadata: {name: bind}
-spec:
-  default: true
-  rfc2136:
-    servers: ["%s"]
-    tsig: {keyName: ` + keyName + `, secretRef: {name: tsig}}
 `
 
 // zone is made anew for each round, for it knows what the servers have.
@@ -78,7 +63,7 @@ func (b *bench) start(ctx context.Context) (err error) {
 	if b.Kubeconfig, err = testoperator.InstallRights(ctx, b.Cluster, "sources={"+b.o.source+"}"); err != nil {
 		return err
 	}
-	if err := b.Apply(ctx, fmt.Sprintf(objects, b.bind.Addr())+zone); err != nil {
+	if err := b.Apply(ctx, objects+b.bind.Backend()+zone); err != nil {
 		return err
 	}
 	b.Say("creating %d %s", b.o.n, b.kind.name)
