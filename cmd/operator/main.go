@@ -112,7 +112,8 @@ func parse(args []string, env func(string) string) (options, error) {
 		"how long nobody else acts after the one that acts was heard of, in whole seconds")
 	f.DurationVar(&o.renew, "leader-elect-renew-deadline", 10*time.Second,
 		"how long the one that acts tries to be heard of before it ends; less than the lease duration")
-	f.DurationVar(&o.retry, "leader-elect-retry-period", 2*time.Second, "the pause between two tries")
+	f.DurationVar(&o.retry, "leader-elect-retry-period", time.Second,
+		"the pause between two tries; some that wait to act take 2.2 times as long")
 	metricsFlags(f, &o.metrics)
 	f.StringVar(&o.health, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0 turns them off")
 	f.StringVar(&o.dns, "dns-bind-address", "0",

@@ -178,8 +178,8 @@ func addKubizone(ctx context.Context, m *parts, numbers *controller.Metrics) err
 		places := backends.New(backends.Config{
 			Source: m.source(), Events: recorder, Clock: clock.Now, Metrics: numbers, Leads: m.leads(), Connect: connect,
 			Host: host, Table: tables(m.pool()),
-			Core: zones.Core, Deliveries: zones.Deliveries, Fleets: m.fleets, RequireGrants: m.requireGrants,
-			ClientsHidden: m.clientsHidden,
+			Core: zones.Core, Deliveries: zones.Deliveries, Busy: zones.Busy, Fleets: m.fleets,
+			RequireGrants: m.requireGrants, ClientsHidden: m.clientsHidden,
 		})
 		defer places.End()
 		if err := places.Gather(ctx); err != nil {

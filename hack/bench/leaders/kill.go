@@ -38,7 +38,9 @@ func (b *bench) startStandby(ctx context.Context, out *result) (err error) {
 		return fmt.Errorf("waiting for the second operator to be ready: %w", err)
 	}
 	out.ready = append(out.ready, time.Since(began))
-	return nil
+	memory, _, err := figures.MemoryOf(b.standby.PID())
+	out.waiting = max(out.waiting, memory)
+	return err
 }
 
 func (b *bench) stopStandby() {

@@ -20,6 +20,7 @@ type result struct {
 	memory, peak         int64         // the same when all statuses are written
 	cpu                  time.Duration // of the operator until then
 	ready                figures.Times // standbys
+	waiting              int64         // octets of memory of the largest of them, which has the cache and decides nothing
 	beyond               figures.Times // of changes, after the end of the Lease
 }
 
@@ -49,6 +50,7 @@ func (r *result) print(w io.Writer) error {
 		rows = append(rows,
 			figures.Note(fmt.Sprintf("start of a second operator to ready, p50, longest of %d", len(r.ready)),
 				seconds(r.ready.Percentile(50))+", "+seconds(r.ready.Percentile(100))),
+			figures.Note("its memory then: the cache alone", mebi(r.waiting)),
 			figures.Note(fmt.Sprintf("end of a dead leader's Lease to the answer, p50 of %d changes in %d deaths",
 				len(r.beyond), r.options.kills), seconds(r.beyond.Percentile(50))),
 			figures.AtMost("the same, p99, s", "%.1f", r.beyond.Percentile(99).Seconds(), 5),
@@ -67,6 +69,7 @@ func (r *result) figures() map[string]any {
 		out["leaders_statuses_s"], out["leaders_memory"], out["leaders_peak"] = r.statuses.Seconds(), r.memory, r.peak
 	}
 	if len(r.beyond) > 0 {
+		out["leaders_waiting"] = r.waiting
 		out["leaders_beyond_p50_s"] = r.beyond.Percentile(50).Seconds()
 		out["leaders_beyond_p99_s"] = r.beyond.Percentile(99).Seconds()
 	}

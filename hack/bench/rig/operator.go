@@ -19,18 +19,19 @@ func (r *Rig) StartOperator(args ...string) (err error) {
 	if r.o.Idle > 0 {
 		args = append(args, "--audit-interval", auditEvery.String())
 	}
-	if r.o.Profile != "" {
-		if r.pprof, err = figures.FreeAddress(); err != nil {
-			return err
-		}
-		args = append(args, "--pprof-bind-address", r.pprof)
-	}
 	r.Operator, err = r.StartReplica(args...)
 	return err
 }
 
 // StartReplica starts one more operator, which whoever called ends.
 func (r *Rig) StartReplica(args ...string) (*testoperator.Process, error) {
+	if r.o.Profile != "" {
+		var err error
+		if r.pprof, err = figures.FreeAddress(); err != nil {
+			return nil, err
+		}
+		args = append(args, "--pprof-bind-address", r.pprof)
+	}
 	o := testoperator.Options{Path: r.program, Kubeconfig: r.Kubeconfig, Args: args}
 	if r.log != nil {
 		o.Log = r.log

@@ -71,6 +71,7 @@ type Config struct {
 
 	Core       *core.Core
 	Deliveries *delivery.Deliveries
+	Busy       func() bool // whether statuses wait; each looks at all zones, of which each has news; nil: never
 }
 
 // Controller follows Backends and what they refer to.
@@ -117,6 +118,7 @@ func New(c Config) *Controller {
 	b := &Controller{Config: c, known: map[string]known{}, left: map[string]leftAt{}}
 	b.objects = &objects.Writer{Client: c.Client, Leads: c.Leads, Wrote: c.Metrics.Wrote}
 	b.writer = controller.NewWriter(1, c.Log, b.write)
+	b.writer.Busy = c.Busy
 	c.Deliveries.OnPlace(func(name string) { b.writer.Enqueue(id(name)) })
 	c.Deliveries.KeepLeft((*left)(b))
 	b.Source.fleets = c.Fleets != nil

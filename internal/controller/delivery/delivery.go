@@ -299,9 +299,23 @@ func (st *state) begin(s core.Settlement, stored map[zone.ID]Stored) {
 	st.judged, st.earlier = true, stored
 	st.beginOpening(s)
 	st.queue.Enqueue(zone.ID{}) // nothing is the last to arrive where nothing is to be delivered
-	for id := range stored {
+	for _, id := range changedFirst(stored, s.View.Snapshot) {
 		st.queue.Enqueue(id)
 	}
+}
+
+// changedFirst returns Zones in the order in which a new leader looks at them: what has changed since an earlier run
+// comes before what is only to be seen at its servers.
+func changedFirst(stored map[zone.ID]Stored, now func(zone.ID) (zone.Snapshot, bool)) []zone.ID {
+	var changed, others []zone.ID
+	for id, was := range stored {
+		if snapshot, accepted := now(id); accepted && !was.of(snapshot) {
+			changed = append(changed, id)
+		} else {
+			others = append(others, id)
+		}
+	}
+	return append(changed, others...)
 }
 
 // changedKeys is what Feed.Publish takes: nil for unknown.

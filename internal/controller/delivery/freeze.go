@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
-	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -130,8 +129,7 @@ func (z *delivery) recall(stored Stored) []rr.Key {
 	if stored.Published != nil {
 		content, known = stored.Published()
 	}
-	if now := f.world; !known && stored.Content != "" && stored.Name == now.Name &&
-		stored.Content == (engine.Content{SOA: now.SOA, Hash: now.Hash}).ID() {
+	if now := f.world; !known && stored.of(now) {
 		content, known = now, true
 	}
 	if known {

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/plan"
@@ -134,4 +135,9 @@ type Stored struct {
 	Approved  []string       // plans of deletions that somebody has approved: see Held
 	Written   func() rr.Sets // the ledger: what may have been published where foreign sets stay
 	Exact     bool           // of which only what a server still holds as it was written is its own
+}
+
+// of reports whether what was published last is what a snapshot says.
+func (s Stored) of(now zone.Snapshot) bool {
+	return s.Content != "" && s.Name == now.Name && s.Content == (engine.Content{SOA: now.SOA, Hash: now.Hash}).ID()
 }

@@ -77,6 +77,7 @@ type Controller struct {
 	Deliveries *delivery.Deliveries
 
 	ceilings *controller.Ceilings
+	backlog  *delivery.Backlog
 	objects  *objects.Writer
 	past     *history.Keeper
 
@@ -138,14 +139,17 @@ func New(c Config) *Controller {
 	if c.Fleets != nil {
 		c.Fleets.Host(k.Deliveries)
 	}
-	backlog := delivery.NewBacklog(c.Clock.Now, func() int { return k.Deliveries.Waiting() + k.Engine.Waiting() },
+	k.backlog = delivery.NewBacklog(c.Clock.Now, func() int { return k.Deliveries.Waiting() + k.Engine.Waiting() },
 		k.Core.Busy)
 	k.zones = controller.NewWriter(4, c.Log, k.writeZone)
-	k.zones.Busy = backlog.Busy
+	k.zones.Busy = k.backlog.Busy
 	k.records = controller.NewWriter(16, c.Log, k.writeRecord)
-	k.records.Busy = backlog.Busy
+	k.records.Busy = k.backlog.Busy
 	return k
 }
+
+// Busy reports whether statuses have to wait for what is on its way to servers.
+func (k *Controller) Busy() bool { return k.backlog.Busy() }
 
 // Objects returns what writes to the objects of the dialect.
 func (k *Controller) Objects() *objects.Writer { return k.objects }
