@@ -45,6 +45,15 @@ func (k *Controller) auditAfter() time.Duration {
 	return backend.Jitter(k.Audit, k.Rand())
 }
 
+// firstAudit is when a class is audited that has just become known.
+func (k *Controller) firstAudit() time.Duration {
+	after := k.auditAfter()
+	if late := k.stillLate(); late > 0 && k.Audit > 0 {
+		after = min(after, late)
+	}
+	return after
+}
+
 // isMended reports whether a slot was just sent again because of a difference.
 func (k *Controller) isMended(s *slot) bool {
 	_, unlock := k.model.Lock()

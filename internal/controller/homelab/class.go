@@ -1,10 +1,23 @@
 package homelab
 
 import (
+	"context"
+	"errors"
+	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
+	"github.com/zonefold/zonefold/dnshook"
+	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/homelab/servers"
+	"github.com/zonefold/zonefold/internal/controller/objects"
+	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
+	"github.com/zonefold/zonefold/internal/zone"
 )
 
 // A class is what is known about a DNSClass.
@@ -30,4 +43,163 @@ func (k *Controller) warn(o *v1alpha1.DNSClass, reason, note string) {
 	if k.Events != nil {
 		k.Events.Eventf(o, nil, "Warning", reason, "Sign", "%s", note)
 	}
+}
+
+// healthWorkers is how many classes are asked at a time.
+const healthWorkers = 8
+
+// A check is what a server has answered to the question for its health.
+type check struct {
+	at      time.Time
+	outcome controller.Outcome
+	status  v1alpha1.HealthStatus
+}
+
+// startAfter spreads the first checks after the operator was started; a class that is new is checked at once.
+func (k *Controller) startAfter() time.Duration {
+	select {
+	case <-k.begun:
+		return 0
+	default:
+		return time.Duration(k.Rand() * float64(min(k.HealthInterval/10, 5*time.Second)))
+	}
+}
+
+// check asks a server how it is. Nothing depends on the answer but what failed: that is tried again when a server is
+// well again.
+func (k *Controller) check(name string) {
+	m, unlock := k.model.Lock()
+	c := m.classes[name]
+	if c == nil {
+		unlock()
+		return
+	}
+	revision := c.revision
+	unlock()
+	ctx, cancel := context.WithCancel(k.ctx)
+	defer cancel()
+	var health dnshook.Health
+	asked := call{operation: servers.OperationHealth}
+	err := k.send(ctx, c, asked, func(ctx context.Context, hook *dnshook.Client) (err error) {
+		health, err = hook.Health(ctx)
+		return err
+	})
+	switch {
+	case k.ctx.Err() != nil:
+		return
+	case errors.Is(err, objects.ErrNotLeading):
+		k.healths.AddAfter(name, lookAgain)
+		return
+	}
+	m, unlock = k.model.Lock()
+	defer unlock()
+	k.healths.AddAfter(name, k.HealthInterval)
+	if m.classes[name] != c || c.revision != revision {
+		return // somebody looks again
+	}
+	was := c.checked
+	c.batch, c.fewer = slices.Contains(health.Features, dnshook.FeatureBatch), 0
+	c.checked = assess(name, health, err)
+	c.checked.at = k.Clock.Now()
+	if c.checked.status == v1alpha1.Healthy {
+		c.poorly = 0
+	} else { // whoever waits for it is not to wait long when it is back
+		k.healths.AddAfter(name, k.Retry.Delay(c.poorly))
+		c.poorly++
+	}
+	if c.checked.status == v1alpha1.Healthy && was != nil && was.status != v1alpha1.Healthy {
+		m.retryFailed(name)
+	}
+	k.classWriter.Enqueue(dialect.ClassID(name))
+}
+
+// assess says what came of a check.
+func assess(name string, health dnshook.Health, err error) *check {
+	if err == nil {
+		message := health.Message
+		if message == "" {
+			message = "The server says that it is healthy."
+		}
+		return &check{outcome: controller.OK(servers.ReasonServerHealthy, message), status: v1alpha1.Healthy}
+	}
+	f, _, _ := servers.Explain(name, err)
+	reason := servers.ReasonServerError
+	switch f.Reason {
+	case servers.ReasonServerUnreachable, servers.ReasonSecretNotFound, servers.ReasonInvalidConfiguration:
+		// these say more than that it is not well
+		reason = f.Reason
+	}
+	return &check{outcome: controller.Not(reason, f.Message), status: v1alpha1.Unhealthy}
+}
+
+// writeClass keeps a DNSClass for as long as it is used, and writes down how its server is.
+func (k *Controller) writeClass(ctx context.Context, id zone.ID) error {
+	m, unlock := k.model.Lock()
+	c := m.classes[id.Name]
+	if c == nil || !k.leads() {
+		unlock()
+		return nil
+	}
+	object, used := c.object, len(m.needs[id.Name]) > 0
+	status := m.classStatus(c)
+	waits := c.checked == nil && object.Status.Health == nil
+	wait := grace - k.Clock.Since(c.since)
+	unlock()
+	if err := k.objects.Behind(object); err != nil {
+		return err
+	}
+	held, deleting := slices.Contains(object.Finalizers, v1alpha1.InUseFinalizer), !object.DeletionTimestamp.IsZero()
+	switch {
+	case used && !held && !deleting:
+		_, err := k.objects.SetFinalizer(ctx, object, v1alpha1.InUseFinalizer, true)
+		return client.IgnoreNotFound(err)
+	case !used && held && deleting:
+		_, err := k.objects.SetFinalizer(ctx, object, v1alpha1.InUseFinalizer, false)
+		return client.IgnoreNotFound(err)
+	}
+	if waits && wait > 0 {
+		return &controller.Later{After: wait}
+	}
+	if !k.isNews(object.Status, status) {
+		return nil
+	}
+	got, err := k.objects.ChangeStatus(ctx, object, object.Status, status)
+	if err == nil && got != object {
+		k.recordEvent(object, object.Status.Conditions, status.Conditions)
+	}
+	return client.IgnoreNotFound(err)
+}
+
+// classStatus says how a server is.
+func (m *model) classStatus(c *class) v1alpha1.DNSClassStatus {
+	o := c.object
+	conditions := controller.Conditions{Old: o.Status.Conditions, Generation: o.Generation, Now: m.k.Clock.Now()}
+	out := v1alpha1.DNSClassStatus{ObservedGeneration: o.Generation}
+	if c.checked == nil {
+		if o.Status.Health != nil && o.Status.ObservedGeneration == o.Generation {
+			return o.Status // of an earlier run; the next check is on its way
+		}
+		message := "The server has not been asked for its health yet."
+		conditions.Set(controller.ConditionReady, controller.Outcome{Status: metav1.ConditionUnknown,
+			Reason: servers.ReasonPending, Message: message})
+		out.Health = &v1alpha1.Health{Status: v1alpha1.HealthUnknown, Message: message}
+		out.Conditions = conditions.List()
+		return out
+	}
+	at := metav1.NewTime(c.checked.at.Truncate(1e9))
+	conditions.Set(controller.ConditionReady, c.checked.outcome)
+	out.Conditions = conditions.List()
+	out.LastHealthCheck = ptr.To(at)
+	out.Health = &v1alpha1.Health{Status: c.checked.status, LastCheck: ptr.To(at), Message: c.checked.outcome.Message}
+	return out
+}
+
+// isNews reports whether a status is worth a write. That the server was asked again is, once an interval.
+func (k *Controller) isNews(before, after v1alpha1.DNSClassStatus) bool {
+	same := equality.Semantic.DeepEqual(before.Conditions, after.Conditions) &&
+		before.ObservedGeneration == after.ObservedGeneration &&
+		before.Health != nil && after.Health != nil && before.Health.Status == after.Health.Status &&
+		before.Health.Message == after.Health.Message
+	return !same || after.LastHealthCheck != nil && (before.LastHealthCheck == nil ||
+		after.LastHealthCheck.Sub(before.LastHealthCheck.Time) >= k.HealthInterval*9/10)
 }

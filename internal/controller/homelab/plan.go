@@ -257,3 +257,35 @@ func evidenceOf(s *slot) []evidence {
 	slices.SortStableFunc(out, func(a, b evidence) int { return a.record.compare(b.record) })
 	return out
 }
+
+// stillLate is how long messages of who led before may arrive still; 0: none can. The protocol has no condition by
+// which a server could refuse them, so what could have come late is looked at once more when nothing can any more.
+func (k *Controller) stillLate() time.Duration {
+	if k.Late == nil {
+		return 0
+	}
+	return max(0, k.Late().Sub(k.Clock.Now()))
+}
+
+// clearAgain removes a second time what nobody wants or has in a slot.
+func (m *model) clearAgain(s *slot) step {
+	if len(s.again) == 0 {
+		return step{}
+	}
+	if late := m.k.stillLate(); late > 0 {
+		return step{after: late}
+	}
+	return step{remove: s.again}
+}
+
+// removedAgain follows a removal: it is made once more where who led before may have sent what was removed.
+func (m *model) removedAgain(s *slot, do step) {
+	switch {
+	case m.k.stillLate() > 0:
+		s.again = append(s.again, do.remove...)
+	case len(do.free) == 0:
+		if s.again = nil; len(s.claims)+len(s.holders) == 0 {
+			delete(m.slots, s.key)
+		}
+	}
+}
