@@ -71,6 +71,11 @@ func known(o any) any {
 	return o
 }
 
+// HandlerOf is Handler for functions that do not ask what was before.
+func HandlerOf[T any](put, drop func(T)) toolscache.ResourceEventHandlerFuncs {
+	return Handler(func(_, o T) { put(o) }, drop)
+}
+
 // Handler makes typed functions a handler of events. before is the zero T for an object that was not known; drop may be
 // nil.
 func Handler[T any](put func(before, after T), drop func(T)) toolscache.ResourceEventHandlerFuncs {

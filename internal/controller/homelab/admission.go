@@ -35,23 +35,6 @@ func Examiners(r Reviews) []controller.Examiner {
 	}
 }
 
-// dialled makes a client of a class, as the controller does, and says what is wrong with that. It connects to nobody.
-func (r Reviews) dialled(ctx context.Context, c *v1alpha1.DNSClass) (said []string, err error) {
-	reach, err := servers.ReachOf(ctx, r.Live, c)
-	if err != nil {
-		return nil, err
-	}
-	hook, err := reach.Dial(r.Clock.Now, nil)
-	if err != nil {
-		return nil, err
-	}
-	hook.Close()
-	if note := reach.LineFeed(); note != "" {
-		said = append(said, fmt.Sprintf("note (%s): %s", servers.ReasonLineFeed, note))
-	}
-	return said, nil
-}
-
 // classFaults are a DNSClass's own, whichever Secrets there are: those that it names are taken to be right.
 func (r Reviews) classFaults(o client.Object) (out []string) {
 	c, ok := o.(*v1alpha1.DNSClass)
@@ -66,7 +49,7 @@ func (r Reviews) classFaults(o client.Object) (out []string) {
 	if h := alone.Spec.HMACAuth; h != nil && h.SecretRef != nil && h.Secret == "" {
 		h.SecretRef, h.Secret = nil, strings.Repeat("x", dnshook.MinSecret)
 	}
-	if _, err := r.dialled(context.Background(), alone); err != nil {
+	if _, err := servers.Examine(context.Background(), r.Live, r.Clock.Now, alone); err != nil {
 		out = append(out, err.Error())
 	}
 	return out
@@ -87,8 +70,10 @@ func (r Reviews) lookAtClass(ctx context.Context, old, o client.Object) controll
 			return f, ok
 		},
 	})
-	said, err := r.dialled(ctx, c)
-	found.Warnings = append(found.Warnings, said...)
+	reach, err := servers.Examine(ctx, r.Live, r.Clock.Now, c)
+	if note := reach.LineFeed(); note != "" {
+		found.Warnings = append(found.Warnings, fmt.Sprintf("note (%s): %s", servers.ReasonLineFeed, note))
+	}
 	if secret := (*servers.SecretError)(nil); errors.As(err, &secret) {
 		found.Warnings = append(found.Warnings, fmt.Sprintf("not usable (%s): %s", servers.ReasonSecretNotFound, secret.Text))
 	} else if class := (*servers.ClassError)(nil); errors.As(err, &class) {

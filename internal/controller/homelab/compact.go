@@ -3,7 +3,6 @@ package homelab
 import (
 	"slices"
 	"strings"
-	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -11,12 +10,13 @@ import (
 
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/guarded"
 )
 
 // CacheOptions say what the cache of the dialect holds: of Secrets only which there are, and which version of them; of
 // every object what is read; and once what many DNSRecords have in common.
 func CacheOptions(scheme *runtime.Scheme) cache.Options {
-	c := &compacter{}
+	var shared guarded.Value[compacter]
 	return cache.Options{Scheme: scheme, DefaultTransform: func(o any) (any, error) {
 		if m, ok := o.(metav1.Object); ok {
 			m.SetManagedFields(nil)
@@ -24,6 +24,8 @@ func CacheOptions(scheme *runtime.Scheme) cache.Options {
 			m.SetLabels(nil)
 		}
 		if r, ok := o.(*v1alpha1.DNSRecord); ok {
+			c, unlock := shared.Lock()
+			defer unlock()
 			c.record(r)
 		}
 		return o, nil
@@ -32,15 +34,12 @@ func CacheOptions(scheme *runtime.Scheme) cache.Options {
 
 // A compacter has DNSRecords share memory.
 type compacter struct {
-	mu    sync.Mutex
 	texts controller.Shared[string]
 	lists controller.Shared[[]string]
 }
 
 // record makes an object of the cache smaller, which is only read.
 func (c *compacter) record(r *v1alpha1.DNSRecord) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if begun(&r.Status) { // the mark says nothing any more
 		if delete(r.Annotations, v1alpha1.AppliedAnnotation); len(r.Annotations) == 0 {
 			r.Annotations = nil

@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -23,6 +21,7 @@ import (
 	"github.com/zonefold/zonefold/dnshook"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/guarded"
 )
 
 const (
@@ -45,9 +44,13 @@ type Classes struct {
 
 	Transport http.RoundTripper // to servers; nil: each client has one of its own
 
-	mu    sync.Mutex // guards what follows
-	queue workqueue.TypedDelayingInterface[string]
-	known map[string]*named // by class
+	asked guarded.Value[asked]
+}
+
+// asked are the classes that somebody has asked for, and the queue of those that are to be looked at.
+type asked struct {
+	queue workqueue.TypedDelayingInterface[string] // nil: nobody follows classes yet
+	known map[string]*named
 }
 
 // A named class is one that was asked for.
@@ -55,24 +58,24 @@ type named struct {
 	server   controller.ClassServer
 	trouble  *controller.Outcome
 	secrets  []types.NamespacedName // that the class names
-	looked   chan struct{}          // closed when it was looked at once
+	looked   chan struct{}          // closed when it was looked at once; nil: it was
 	asked    string                 // the version of the class whose server has said whether it shows records
 	blind    bool
-	once     sync.Once
 	failures int // in a row
 }
 
 // Follow implements controller.Classes. There is one at a time.
 func (c *Classes) Follow(ctx context.Context, f func(class string)) error {
 	queue := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[string]{Clock: c.Clock})
-	c.mu.Lock()
-	c.queue, c.known = queue, map[string]*named{}
-	c.mu.Unlock()
+	a, unlock := c.asked.Lock()
+	*a = asked{queue, map[string]*named{}}
+	unlock()
 	context.AfterFunc(ctx, queue.ShutDown)
-	if _, err := controller.Follow(ctx, c.Cache, nil, &v1alpha1.DNSClass{}, handler(c.putClass)); err != nil {
+	classes, secrets := controller.HandlerOf(c.putClass, c.putClass), controller.HandlerOf(c.putSecret, c.putSecret)
+	if _, err := controller.Follow(ctx, c.Cache, nil, &v1alpha1.DNSClass{}, classes); err != nil {
 		return err
 	}
-	if _, err := controller.Follow(ctx, c.Cache, nil, Secrets(), handler(c.putSecret)); err != nil {
+	if _, err := controller.Follow(ctx, c.Cache, nil, Secrets(), secrets); err != nil {
 		return err
 	}
 	for range classWorkers {
@@ -101,39 +104,36 @@ func Secrets() client.Object {
 	return secrets
 }
 
-// handler is for a function that does not ask what has happened to an object.
-func handler[T any](f func(T)) toolscache.ResourceEventHandlerFuncs {
-	return controller.Handler(func(_, o T) { f(o) }, f)
-}
-
 // putClass has a class looked at again that a Backend names.
 func (c *Classes) putClass(o *v1alpha1.DNSClass) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.known[o.Name] != nil {
-		c.queue.Add(o.Name)
+	a, unlock := c.asked.Lock()
+	defer unlock()
+	if a.known[o.Name] != nil {
+		a.queue.Add(o.Name)
 	}
 }
 
 // putSecret has the classes looked at again that name a Secret.
 func (c *Classes) putSecret(o *metav1.PartialObjectMetadata) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for name, n := range c.known {
+	a, unlock := c.asked.Lock()
+	defer unlock()
+	for name, n := range a.known {
 		if slices.Contains(n.secrets, types.NamespacedName{Namespace: o.Namespace, Name: o.Name}) {
-			c.queue.Add(name)
+			a.queue.Add(name)
 		}
 	}
 }
 
 // Known implements controller.Classes.
 func (c *Classes) Known(ctx context.Context) bool {
-	c.mu.Lock()
+	a, unlock := c.asked.Lock()
 	var looked []chan struct{}
-	for _, n := range c.known {
-		looked = append(looked, n.looked)
+	for _, n := range a.known {
+		if n.looked != nil {
+			looked = append(looked, n.looked)
+		}
 	}
-	c.mu.Unlock()
+	unlock()
 	enough := c.Clock.After(knownPatience)
 	for _, ch := range looked {
 		select {
@@ -149,16 +149,16 @@ func (c *Classes) Known(ctx context.Context) bool {
 
 // Class implements controller.Classes.
 func (c *Classes) Class(name string) (controller.ClassServer, *controller.Outcome) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.queue == nil {
+	a, unlock := c.asked.Lock()
+	defer unlock()
+	if a.queue == nil {
 		return controller.ClassServer{}, asking(name)
 	}
-	n := c.known[name]
+	n := a.known[name]
 	if n == nil {
 		n = &named{looked: make(chan struct{}), trouble: asking(name)}
-		c.known[name] = n
-		c.queue.Add(name)
+		a.known[name] = n
+		a.queue.Add(name)
 	}
 	return n.server, n.trouble
 }
@@ -173,7 +173,7 @@ func asking(name string) *controller.Outcome {
 func (c *Classes) Examine(ctx context.Context, name string) *controller.Outcome {
 	class, err := c.class(ctx, name)
 	if err == nil {
-		_, err = c.reach(ctx, class)
+		_, err = Examine(ctx, c.Live, c.Clock.Now, class)
 	}
 	return outcomeOf(name, err)
 }
@@ -212,35 +212,21 @@ func (c *Classes) class(ctx context.Context, name string) (*v1alpha1.DNSClass, e
 	return &class, nil
 }
 
-// reach returns what the server of a class is reached with.
-func (c *Classes) reach(ctx context.Context, class *v1alpha1.DNSClass) (Reach, error) {
-	r, err := ReachOf(ctx, c.Live, class)
-	if err != nil {
-		return Reach{}, err
-	}
-	hook, err := r.Dial(c.Clock.Now, c.Transport) // it tells what is wrong with the URL
-	if err != nil {
-		return Reach{}, err
-	}
-	hook.Close()
-	return r, nil
-}
-
 // look looks at a class, and reports whether it is another one than before.
 func (c *Classes) look(ctx context.Context, name string) bool {
 	limited, cancel := context.WithTimeout(ctx, classPatience)
 	defer cancel()
-	c.mu.Lock()
-	n := c.known[name]
+	a, unlock := c.asked.Lock()
+	n := a.known[name]
 	blind, asked := n.blind, n.asked
-	c.mu.Unlock()
+	unlock()
 	var r Reach
 	class, err := c.class(limited, name)
 	if err == nil {
-		c.mu.Lock()
+		_, unlock = c.asked.Lock()
 		n.secrets = SecretsOf(class) // before they are read: of what changes later an event tells
-		c.mu.Unlock()
-		r, err = c.reach(limited, class)
+		unlock()
+		r, err = Examine(limited, c.Live, c.Clock.Now, class)
 	}
 	if err == nil {
 		if version := fmt.Sprint(class.UID, " ", class.Generation); version != asked {
@@ -251,8 +237,8 @@ func (c *Classes) look(ctx context.Context, name string) bool {
 	if ctx.Err() != nil {
 		return false
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	a, unlock = c.asked.Lock()
+	defer unlock()
 	before, was := n.server, n.trouble
 	n.server, n.trouble = controller.ClassServer{}, outcomeOf(name, err)
 	switch {
@@ -261,9 +247,12 @@ func (c *Classes) look(ctx context.Context, name string) bool {
 		n.server = r.server(blind)
 	case !errors.Is(err, errNoClass): // of that an event tells
 		n.failures++
-		c.queue.AddAfter(name, backend.Doubled{First: askAgain, Most: askRarely}.After(n.failures))
+		a.queue.AddAfter(name, backend.Doubled{First: askAgain, Most: askRarely}.After(n.failures))
 	}
-	n.once.Do(func() { close(n.looked) })
+	if n.looked != nil {
+		close(n.looked)
+		n.looked = nil
+	}
 	same := was == n.trouble || was != nil && n.trouble != nil && *was == *n.trouble
 	return before != n.server || !same
 }

@@ -76,6 +76,20 @@ func (r Reach) Dial(now func() time.Time, transport http.RoundTripper) (*dnshook
 	return hook, nil
 }
 
+// Examine returns what the server of a class is reached with, or what is wrong with that. It connects to nobody.
+func Examine(ctx context.Context, live client.Reader, now func() time.Time, o *v1alpha1.DNSClass) (Reach, error) {
+	r, err := ReachOf(ctx, live, o)
+	if err != nil {
+		return Reach{}, err
+	}
+	hook, err := r.Dial(now, nil) // it tells what is wrong with the URL
+	if err != nil {
+		return Reach{}, err
+	}
+	hook.Close()
+	return r, nil
+}
+
 // keyFor returns what requests of a class are signed with; nil: they are not.
 func keyFor(ctx context.Context, live client.Reader, o *v1alpha1.DNSClass) (*dnshook.Key, error) {
 	auth := o.Spec.HMACAuth

@@ -3,7 +3,6 @@ package servers
 import (
 	"context"
 	"net/http"
-	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -14,6 +13,7 @@ import (
 	"github.com/zonefold/zonefold/dnshook"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/objects"
+	"github.com/zonefold/zonefold/internal/guarded"
 )
 
 // Config is what the servers of all classes are called with.
@@ -35,16 +35,24 @@ type Server struct {
 
 	name string // of the class
 
-	mu       sync.Mutex // guards what follows
-	object   *v1alpha1.DNSClass
+	used   guarded.Value[used]
+	dialed connection
+}
+
+// used is what a class says of its server.
+type used struct {
+	class    *v1alpha1.DNSClass
 	revision string
 	limiter  *rate.Limiter // of its requests; nil: there is no limit
+}
 
-	dialling controller.Turn // guards what follows
+// A connection has the client for one revision of a class. Its methods wait for their turn.
+type connection struct {
+	turn     controller.Turn
+	revision string
 	hook     *dnshook.Client
-	hookOf   string // the revision that it was made for
-	hookErr  error
-	hookTill time.Time // until when hookErr counts
+	err      error
+	until    time.Time // when err counts no more
 }
 
 // New returns the server of a class, which Use has to say more of before it is called.
@@ -52,9 +60,9 @@ func New(c Config, class string) *Server { return &Server{Config: c, name: class
 
 // Use has calls be made as a class says, or as the Secrets say that it names: the revision is of both.
 func (s *Server) Use(class *v1alpha1.DNSClass, revision string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.object, s.revision, s.limiter = class, revision, limiterOf(class.Spec.RateLimit)
+	u, unlock := s.used.Lock()
+	defer unlock()
+	*u = used{class, revision, limiterOf(class.Spec.RateLimit)}
 }
 
 // OperationHealth is no request in the sense of a rate limit.
@@ -82,19 +90,23 @@ func (s *Server) Call(ctx context.Context, operation string, do func(context.Con
 
 // connect returns a client. It reads Secrets when they have changed only.
 func (s *Server) connect(ctx context.Context) (*dnshook.Client, error) {
-	s.mu.Lock()
-	object, revision := s.object, s.revision
-	s.mu.Unlock()
-	s.dialling.Lock()
-	defer s.dialling.Unlock()
-	if s.hookOf == revision && (s.hook != nil || s.hookErr != nil && s.Clock.Now().Before(s.hookTill)) {
-		return s.hook, s.hookErr
+	is, now := s.now(), s.Clock.Now
+	return s.dialed.client(is.revision, now, func() (*dnshook.Client, error) { return s.dial(ctx, is.class) })
+}
+
+// client returns the client for a revision of a class. One that could not be made is tried again after a while.
+func (c *connection) client(revision string, now func() time.Time,
+	dial func() (*dnshook.Client, error)) (*dnshook.Client, error) {
+	c.turn.Lock()
+	defer c.turn.Unlock()
+	if c.revision == revision && (c.hook != nil || c.err != nil && now().Before(c.until)) {
+		return c.hook, c.err
 	}
-	hook, err := s.dial(ctx, object)
-	if s.hook != nil {
-		s.hook.Close()
+	hook, err := dial()
+	if c.hook != nil {
+		c.hook.Close()
 	}
-	s.hook, s.hookErr, s.hookOf, s.hookTill = hook, err, revision, s.Clock.Now().Add(10*time.Second)
+	c.revision, c.hook, c.err, c.until = revision, hook, err, now().Add(10*time.Second)
 	return hook, err
 }
 
@@ -109,6 +121,13 @@ func (s *Server) dial(ctx context.Context, o *v1alpha1.DNSClass) (*dnshook.Clien
 	return r.Dial(s.Clock.Now, s.Transport)
 }
 
+// now returns what the class says of its server by now.
+func (s *Server) now() used {
+	u, unlock := s.used.Lock()
+	defer unlock()
+	return *u
+}
+
 // limiterOf spreads the requests of a class evenly over time; nil: there is no limit.
 func limiterOf(limit *v1alpha1.RateLimit) *rate.Limiter {
 	if limit == nil || limit.Requests <= 0 {
@@ -119,9 +138,7 @@ func limiterOf(limit *v1alpha1.RateLimit) *rate.Limiter {
 
 // abide waits until the rate limit allows another request.
 func (s *Server) abide(ctx context.Context) error {
-	s.mu.Lock()
-	limiter := s.limiter
-	s.mu.Unlock()
+	limiter := s.now().limiter
 	if limiter == nil {
 		return nil
 	}
