@@ -8,7 +8,6 @@ import (
 
 	"github.com/zonefold/zonefold/dnshook"
 	"github.com/zonefold/zonefold/internal/backend"
-	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/homelab/servers"
 )
 
@@ -55,9 +54,7 @@ func (k *Controller) firstAudit() time.Duration {
 }
 
 // isMended reports whether a slot was just sent again because of a difference.
-func (k *Controller) isMended(s *slot) bool {
-	_, unlock := k.model.Lock()
-	defer unlock()
+func (s *slot) isMended() bool {
 	odd := s.courseSoFar().odd
 	return s.confirmed != "" && odd.Kind != "" && odd.hash == s.confirmed && !odd.kept && !odd.looked
 }
@@ -70,11 +67,11 @@ func (k *Controller) look(c *class, key slotKey, mended bool) bool {
 	if s != nil {
 		w, _ = m.want(s)
 	}
-	if c.noGet || k.ctx.Err() != nil {
+	if c.tells == tellsNothing || k.ctx.Err() != nil {
 		unlock()
 		return false
 	}
-	if w == nil || s.confirmed != w.hash {
+	if w == nil || s.confirmed != w.hash || mended && !s.isMended() {
 		unlock()
 		return true
 	}
@@ -82,7 +79,7 @@ func (k *Controller) look(c *class, key slotKey, mended bool) bool {
 	unlock()
 	var got dnshook.Record
 	var there bool
-	err := k.send(k.ctx, c, call{operation: "get"}, func(ctx context.Context, hook *dnshook.Client) (err error) {
+	err := k.send(k.ctx, c, "get", nil, func(ctx context.Context, hook *dnshook.Client) (err error) {
 		got, there, err = hook.Get(ctx, w.record.ID())
 		return err
 	})
@@ -90,7 +87,7 @@ func (k *Controller) look(c *class, key slotKey, mended bool) bool {
 	defer unlock()
 	switch {
 	case errors.Is(err, dnshook.ErrNoGet):
-		c.noGet = true
+		c.tells = tellsNothing
 		return false
 	case err != nil:
 		return !servers.AboutAll(err)
@@ -106,7 +103,9 @@ func (k *Controller) look(c *class, key slotKey, mended bool) bool {
 // One that somebody makes again after it was put right is another one.
 func (m *model) found(c *class, s *slot, w *want, d servers.Difference, mended bool) bool {
 	was := s.courseSoFar().odd
-	c.shown = c.shown || d.Kind != servers.Absent
+	if d.Kind != servers.Absent {
+		c.tells = tellsRecords
+	}
 	switch {
 	case d.Kind == "":
 		s.ownCourse().odd = oddity{}
@@ -122,8 +121,8 @@ func (m *model) found(c *class, s *slot, w *want, d servers.Difference, mended b
 		} else {
 			odd.outlast(d, 0) // somebody may have made it since: it has not been put right yet
 		}
-	case d.Kind == servers.Absent && was.outlasted[servers.Absent] > 0 && !c.shown:
-		c.noGet = true // the server does not know the question
+	case d.Kind == servers.Absent && was.outlasted[servers.Absent] > 0 && c.tells != tellsRecords:
+		c.tells = tellsNothing // the server does not know the question
 		return false
 	default:
 		m.mend(s, w, d)
@@ -149,14 +148,14 @@ func (m *model) mend(s *slot, w *want, d servers.Difference) {
 	}
 	switch {
 	case !odd.kept:
-		m.k.Events.Eventf(w.owner.object, nil, "Warning", "Drifted", "Audit", "%s", controller.Note(
-			"The server of DNSClass "+s.key.class+" did not have "+title(s.key)+" as it had confirmed it; it is put right."))
+		m.k.warn(w.owner.object, "Drifted", "Audit", "The server of DNSClass "+s.key.class+" did not have "+title(s.key)+
+			" as it had confirmed it; it is put right.")
 	case !was.kept:
-		m.k.Events.Eventf(w.owner.object, nil, "Warning", "KeptOtherwise", "Audit", "%s", controller.Note(odd.note(w)))
+		m.k.warn(w.owner.object, "KeptOtherwise", "Audit", odd.note(w))
 		m.enqueueStatuses(s)
 	}
 	if !odd.kept || d.Kind == servers.Absent {
-		s.last, s.confirmed = s.confirmed, ""
+		s.doubt()
 		m.wake(s.key)
 	}
 }

@@ -28,21 +28,27 @@ type class struct {
 
 	checked *check // the last health check; nil: none yet
 	since   time.Time
-	batch   bool      // the server takes several records at once
-	fewer   int       // how many at most, since it has failed with more; 0: it has not
-	noGet   bool      // the server does not tell what it has
-	shown   bool      // it has told
+	most    int       // how many records the server takes at once
+	tells   telling   // what it answers to who asks what it has
 	poorly  int       // how many checks in turn have found it unhealthy
 	woken   time.Time // when a success has had what failed be tried again, although it was unhealthy
 	pause   pause
 	server  *servers.Server
 }
 
-// warn tells of a class what may be wrong with it.
-func (k *Controller) warn(o *v1alpha1.DNSClass, reason, note string) {
-	if k.Events != nil {
-		k.Events.Eventf(o, nil, "Warning", reason, "Sign", "%s", note)
-	}
+// A telling is what is known of whether a server tells what it has.
+type telling int
+
+// What a server may tell.
+const (
+	tellsMaybe   telling = iota // it is not known
+	tellsRecords                // it has told of one
+	tellsNothing
+)
+
+// warnClass tells of a class what may be wrong with it.
+func (k *Controller) warnClass(o *v1alpha1.DNSClass, reason, note string) {
+	k.warn(o, reason, "Sign", note)
 }
 
 // healthWorkers is how many classes are asked at a time.
@@ -76,11 +82,8 @@ func (k *Controller) check(name string) {
 	}
 	revision := c.revision
 	unlock()
-	ctx, cancel := context.WithCancel(k.ctx)
-	defer cancel()
 	var health dnshook.Health
-	asked := call{operation: servers.OperationHealth}
-	err := k.send(ctx, c, asked, func(ctx context.Context, hook *dnshook.Client) (err error) {
+	err := k.send(k.ctx, c, servers.OperationHealth, nil, func(ctx context.Context, hook *dnshook.Client) (err error) {
 		health, err = hook.Health(ctx)
 		return err
 	})
@@ -98,7 +101,9 @@ func (k *Controller) check(name string) {
 		return // somebody looks again
 	}
 	was := c.checked
-	c.batch, c.fewer = slices.Contains(health.Features, dnshook.FeatureBatch), 0
+	if c.most = 1; slices.Contains(health.Features, dnshook.FeatureBatch) {
+		c.most = batchSize
+	}
 	c.checked = assess(name, health, err)
 	c.checked.at = k.Clock.Now()
 	if c.checked.status == v1alpha1.Healthy {
@@ -136,7 +141,7 @@ func assess(name string, health dnshook.Health, err error) *check {
 func (k *Controller) writeClass(ctx context.Context, id zone.ID) error {
 	m, unlock := k.model.Lock()
 	c := m.classes[id.Name]
-	if c == nil || !k.leads() {
+	if c == nil || !k.Leads() {
 		unlock()
 		return nil
 	}
@@ -172,25 +177,20 @@ func (k *Controller) writeClass(ctx context.Context, id zone.ID) error {
 
 // classStatus says how a server is.
 func (m *model) classStatus(c *class) v1alpha1.DNSClassStatus {
-	o := c.object
-	conditions := controller.Conditions{Old: o.Status.Conditions, Generation: o.Generation, Now: m.k.Clock.Now()}
+	o, last := c.object, c.checked
 	out := v1alpha1.DNSClassStatus{ObservedGeneration: o.Generation}
-	if c.checked == nil {
-		if o.Status.Health != nil && o.Status.ObservedGeneration == o.Generation {
-			return o.Status // of an earlier run; the next check is on its way
-		}
-		message := "The server has not been asked for its health yet."
-		conditions.Set(controller.ConditionReady, controller.Outcome{Status: metav1.ConditionUnknown,
-			Reason: servers.ReasonPending, Message: message})
-		out.Health = &v1alpha1.Health{Status: v1alpha1.HealthUnknown, Message: message}
-		out.Conditions = conditions.List()
-		return out
+	if last != nil {
+		out.LastHealthCheck = ptr.To(metav1.NewTime(last.at.Truncate(1e9)))
+	} else if o.Status.Health != nil && o.Status.ObservedGeneration == o.Generation {
+		return o.Status // of an earlier run; the next check is on its way
+	} else {
+		last = &check{outcome: pending("The server has not been asked for its health yet.").outcome,
+			status: v1alpha1.HealthUnknown}
 	}
-	at := metav1.NewTime(c.checked.at.Truncate(1e9))
-	conditions.Set(controller.ConditionReady, c.checked.outcome)
+	conditions := controller.Conditions{Old: o.Status.Conditions, Generation: o.Generation, Now: m.k.Clock.Now()}
+	conditions.Set(controller.ConditionReady, last.outcome)
 	out.Conditions = conditions.List()
-	out.LastHealthCheck = ptr.To(at)
-	out.Health = &v1alpha1.Health{Status: c.checked.status, LastCheck: ptr.To(at), Message: c.checked.outcome.Message}
+	out.Health = &v1alpha1.Health{Status: last.status, LastCheck: out.LastHealthCheck, Message: last.outcome.Message}
 	return out
 }
 

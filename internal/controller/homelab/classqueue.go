@@ -1,32 +1,19 @@
 package homelab
 
 import (
-	"cmp"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"k8s.io/client-go/util/workqueue"
-
-	"github.com/zonefold/zonefold/internal/controller"
 )
 
-// workersOfClass is how many calls of one server there are at a time. Every class has its own: one that is dead keeps
+// turnsOfClass is how many calls of one server there are at a time. Every class has its own: one that is dead keeps
 // nobody else's.
-const workersOfClass = 8
+const turnsOfClass = 8
 
 // batchSize is how many records go out in one request, where the server takes that: fewer than it may take, since all
 // of them have to be done within the time-out of one call.
 const batchSize = 100
-
-// A classQueue is the queue of the slots of a class that exists, with its workers.
-type classQueue struct {
-	class   string
-	queue   workqueue.TypedDelayingInterface[slotKey]
-	workers int             // that have not ended; guarded by Controller.mu
-	turn    controller.Turn // held while somebody takes slots
-	under   atomic.Int32    // how many turns are under way
-	freed   chan struct{}   // one of them has ended
-}
 
 // Above as many turns of a class at a time there are full batches only: what comes meanwhile gathers, but for no longer
 // than that.
@@ -35,11 +22,14 @@ const (
 	gatherFor = 50 * time.Millisecond
 )
 
+// A slotQueue has the slots of a class that exists which are to be looked at.
+type slotQueue = workqueue.TypedDelayingInterface[slotKey]
+
 // wake has a slot looked at. Of a class that does not exist nothing is sent, and who is to leave something there need
 // not wait.
 func (m *model) wake(key slotKey) {
-	if l := m.queueOf(key.class); l != nil {
-		l.queue.Add(key)
+	if q := m.queueOf(key.class); q != nil {
+		q.Add(key)
 	} else if s := m.slots[key]; s != nil {
 		if do := orphaned(s); len(do.free) > 0 {
 			m.forget(s, do.free)
@@ -49,106 +39,90 @@ func (m *model) wake(key slotKey) {
 
 // later has a slot looked at after a while.
 func (m *model) later(key slotKey, after time.Duration) {
-	if l := m.queueOf(key.class); l != nil {
-		l.queue.AddAfter(key, after)
+	if q := m.queueOf(key.class); q != nil {
+		q.AddAfter(key, after)
 	}
 }
 
-// queueOf returns the queue of a class, whose workers begin when all there is has been taken in; nil: the class does
-// not exist, or the term is over.
-func (m *model) queueOf(class string) *classQueue {
-	if l := m.queues[class]; l != nil {
-		return l
+// queueOf returns the queue of a class; nil: the class does not exist, or the term is over.
+func (m *model) queueOf(class string) slotQueue {
+	if q := m.queues[class]; q != nil {
+		return q
 	}
-	if m.classes[class] == nil || m.k.ctx.Err() != nil {
+	k := m.k
+	if m.classes[class] == nil || k.ctx.Err() != nil {
 		return nil
 	}
-	l := &classQueue{
-		class: class, workers: workersOfClass, freed: make(chan struct{}, 1),
-		queue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[slotKey]{Clock: m.k.Clock}),
-	}
-	m.queues[class] = l
-	for range workersOfClass {
-		m.k.workers.Go(func() { m.k.work(l); m.k.leave(l) })
-	}
-	return l
+	q := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[slotKey]{Clock: k.Clock})
+	m.queues[class] = q
+	k.workers.Go(func() { k.serve(class, q) })
+	return q
 }
 
-// leave drops a queue with its last worker. A class that has come back meanwhile gets another one only now: one slot is
-// in one hand.
-func (k *Controller) leave(l *classQueue) {
+// serve has turns taken about the slots of a class until their queue ends. A class that has come back meanwhile gets
+// another one only then: one slot is in one hand.
+func (k *Controller) serve(class string, q slotQueue) {
+	k.await()
+	var turns sync.WaitGroup
+	room, freed := make(chan struct{}, turnsOfClass), make(chan struct{}, 1)
+	for key, end := q.Get(); !end; key, end = q.Get() {
+		room <- struct{}{}
+		most := k.most(class)
+		for late := time.After(gatherFor); most > 1 && len(room) > underWay && q.Len() < most-1; {
+			select {
+			case <-freed:
+				continue
+			case <-late:
+			}
+			break
+		}
+		keys := []slotKey{key}
+		for len(keys) < most && q.Len() > 0 { // nobody else takes any now
+			next, _ := q.Get()
+			keys = append(keys, next)
+		}
+		turns.Go(func() {
+			k.take(class, q, keys)
+			<-room
+			select {
+			case freed <- struct{}{}:
+			default:
+			}
+		})
+	}
+	turns.Wait()
 	m, unlock := k.model.Lock()
 	defer unlock()
-	if l.workers--; l.workers == 0 {
-		delete(m.queues, l.class)
-		k.Numbers.left(l.class)
-		m.wakeClass(l.class)
-	}
+	delete(m.queues, class)
+	k.Numbers.left(class)
+	m.wakeClass(class)
 }
 
-func (k *Controller) work(l *classQueue) {
-	k.await()
-	for {
-		keys := l.take(k.most(l.class))
-		if len(keys) == 0 {
-			return
-		}
-		switch {
-		case k.ctx.Err() != nil:
-		case !k.leads():
-			for _, key := range keys {
-				l.queue.AddAfter(key, lookAgain)
-			}
-		default:
-			k.turn(l, keys)
-			k.Numbers.waiting(l.class, l.queue.Len())
-		}
-		for _, key := range keys {
-			l.queue.Done(key)
-		}
-		l.under.Add(-1)
-		select {
-		case l.freed <- struct{}{}:
-		default:
-		}
-	}
-}
-
-// most is how many slots of a class one worker takes at once: as many as the server takes in one request.
+// most is how many slots of a class are taken at once: as many as the server takes in one request.
 func (k *Controller) most(class string) int {
 	m, unlock := k.model.Lock()
 	defer unlock()
-	if c := m.classes[class]; c != nil && c.batch {
-		return cmp.Or(c.fewer, batchSize)
+	if c := m.classes[class]; c != nil {
+		return max(1, c.most)
 	}
 	return 1
 }
 
-// take waits for a slot, and takes those that wait beside it; none: the queue has ended.
-func (l *classQueue) take(most int) []slotKey {
-	l.turn.Lock()
-	defer l.turn.Unlock()
-	key, end := l.queue.Get()
-	if end {
-		return nil
-	}
-	for late := time.After(gatherFor); most > 1 && l.under.Load() >= underWay && l.queue.Len() < most-1; {
-		select {
-		case <-l.freed:
-			continue
-		case <-late:
+// take takes a turn about slots of a class.
+func (k *Controller) take(class string, q slotQueue, keys []slotKey) {
+	switch {
+	case k.ctx.Err() != nil:
+	case !k.Leads():
+		for _, key := range keys {
+			q.AddAfter(key, lookAgain)
 		}
-		break
+	default:
+		k.turn(class, q, keys)
+		k.Numbers.waiting(class, q.Len())
 	}
-	l.under.Add(1)
-	keys := []slotKey{key}
-	for len(keys) < most && l.queue.Len() > 0 { // nobody else takes any now
-		if key, end = l.queue.Get(); end {
-			break
-		}
-		keys = append(keys, key)
+	for _, key := range keys {
+		q.Done(key)
 	}
-	return keys
 }
 
 // A pause is what a server has asked for in an answer about one record. It holds for all records of the class: what is
@@ -191,7 +165,7 @@ func (m *model) pause(c *class, after time.Duration) {
 
 // resume has one of the slots go that wait, if the pause is over.
 func (m *model) resume(c *class) {
-	if c.pause.until.IsZero() || c.pause.first != (slotKey{}) {
+	if c == nil || c.pause.until.IsZero() || c.pause.first != (slotKey{}) {
 		return
 	}
 	if left := c.pause.until.Sub(m.k.Clock.Now()); left > 0 {

@@ -75,9 +75,10 @@ type Controller struct {
 	Config
 	Core *core.Core
 
-	ctx     context.Context
-	begun   chan struct{} // closed when the World knows everything
-	workers sync.WaitGroup
+	ctx       context.Context
+	lingering context.Context // outlives ctx a little, so that what is under way is finished
+	begun     chan struct{}   // closed when the World knows everything
+	workers   sync.WaitGroup
 
 	calls        servers.Config
 	objects      *objects.Writer
@@ -98,9 +99,8 @@ type model struct {
 	records map[zone.ID]*record
 	slots   map[slotKey]*slot
 	classes map[string]*class
-	users   members // that name a class, whether it exists or not, or have something there
-	needs   members // for which a class has to stay
-	queues  map[string]*classQueue
+	needs   map[string]map[*record]struct{} // for which a class has to stay
+	queues  map[string]slotQueue
 	secrets map[string]string // resourceVersions, by namespace/name
 }
 
@@ -109,18 +109,22 @@ func New(c Config) *Controller {
 	if c.Rand == nil {
 		c.Rand = rand.Float64
 	}
+	if c.Leads == nil {
+		c.Leads = func() bool { return true }
+	}
+	if c.Late == nil {
+		c.Late = func() time.Time { return time.Time{} }
+	}
 	k := &Controller{
 		Config: c, begun: make(chan struct{}), follower: core.Follower{Tracer: c.Tracer},
 	}
 	m, unlock := k.model.Lock()
 	*m = model{k: k, records: map[zone.ID]*record{}, slots: map[slotKey]*slot{}, classes: map[string]*class{},
-		users: members{}, needs: members{}, queues: map[string]*classQueue{}, secrets: map[string]string{}}
+		needs: map[string]map[*record]struct{}{}, queues: map[string]slotQueue{}, secrets: map[string]string{}}
 	unlock()
 	k.objects = &objects.Writer{Client: c.Client, Leads: c.Leads, Wrote: c.Metrics.Wrote}
-	k.calls = servers.Config{Live: c.Live, Clock: c.Clock, Transport: c.Transport, Leads: c.Leads, Warned: k.warn,
-		Asked: func(class, operation string, err error, took time.Duration) {
-			c.Numbers.asked(class, operation, err, took)
-		}}
+	k.calls = servers.Config{Live: c.Live, Clock: c.Clock, Transport: c.Transport, Leads: c.Leads, Warned: k.warnClass,
+		Asked: c.Numbers.asked}
 	k.Core = core.New(core.Config{
 		Options: zone.Options{VerdictsOnly: true}, // servers of classes are told of single sets
 		Clock:   c.Clock.Now, Metrics: c.Metrics, Log: c.Log, Settled: k.settled,
@@ -137,7 +141,10 @@ func New(c Config) *Controller {
 // Run follows the cluster and delivers until ctx ends; then it finishes what is under way and returns, so that the
 // lease is released after the last write.
 func (k *Controller) Run(ctx context.Context) error {
-	k.ctx = ctx
+	lingering, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	context.AfterFunc(ctx, func() { time.AfterFunc(linger, cancel) })
+	k.ctx, k.lingering = ctx, lingering
 	synced, err := k.gather(ctx)
 	if err != nil {
 		k.shutDown()
@@ -179,8 +186,8 @@ func (k *Controller) shutDown() {
 	k.audits.ShutDown()
 	m, unlock := k.model.Lock()
 	defer unlock()
-	for _, l := range m.queues {
-		l.queue.ShutDown()
+	for _, q := range m.queues {
+		q.ShutDown()
 	}
 }
 
@@ -218,9 +225,6 @@ func (k *Controller) settled(s core.Settlement) {
 			m.judge(o.ID, s.View)
 		} else if o.ID.Kind == dialect.KindClass {
 			m.wakeClass(o.ID.Name)
-			for r := range m.users[o.ID.Name] {
-				k.recordWriter.Enqueue(r.id)
-			}
 		}
 	}
 	for _, id := range s.Delta.Verdicts {

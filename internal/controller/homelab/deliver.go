@@ -21,68 +21,63 @@ func (k *Controller) deliver(ctx context.Context, c *class, jobs []job) {
 		return
 	}
 	for _, j := range jobs {
-		if w := j.step.upsert; w != nil {
-			k.upserted(j.slot, w, k.send(ctx, c, call{"upsert", []job{j}},
-				func(ctx context.Context, hook *dnshook.Client) error {
-					_, err := hook.Upsert(ctx, w.record)
-					return err
-				}))
-			continue
-		}
 		var errs []error
-		for _, id := range j.step.remove {
-			errs = append(errs, k.send(ctx, c, call{"delete", []job{j}}, func(ctx context.Context, hook *dnshook.Client) error {
-				return hook.Delete(ctx, id)
-			}))
+		for _, o := range j.operations() {
+			one := func(ctx context.Context, hook *dnshook.Client) error {
+				if o.Action == dnshook.ActionDelete {
+					return hook.Delete(ctx, o.Record.ID())
+				}
+				_, err := hook.Upsert(ctx, o.Record)
+				return err
+			}
+			errs = append(errs, k.send(ctx, c, string(o.Action), []job{j}, one))
 		}
-		k.removed(j.slot, j.step, errors.Join(errs...))
+		k.done(j, errors.Join(errs...))
 	}
+}
+
+// operations are what a server is asked to do for a job.
+func (j job) operations() (out []dnshook.Operation) {
+	if w := j.step.upsert; w != nil {
+		return []dnshook.Operation{{Action: dnshook.ActionUpsert, Record: w.record}}
+	}
+	for _, id := range j.step.remove {
+		out = append(out, dnshook.Operation{Action: dnshook.ActionDelete,
+			Record: dnshook.Record{Type: id.Type, Domain: id.Domain, Subdomain: id.Subdomain}})
+	}
+	return out
 }
 
 // together sends jobs as one batch; false: the server takes none after all.
 func (k *Controller) together(ctx context.Context, c *class, jobs []job) bool {
 	var operations []dnshook.Operation
 	for _, j := range jobs {
-		if w := j.step.upsert; w != nil {
-			operations = append(operations, dnshook.Operation{Action: dnshook.ActionUpsert, Record: w.record})
-		}
-		for _, id := range j.step.remove {
-			operations = append(operations, dnshook.Operation{Action: dnshook.ActionDelete,
-				Record: dnshook.Record{Type: id.Type, Domain: id.Domain, Subdomain: id.Subdomain}})
-		}
+		operations = append(operations, j.operations()...)
 	}
 	if len(operations) > dnshook.MaxBatch {
 		return false
 	}
 	var results []error
-	err := k.send(ctx, c, call{"batch", jobs}, func(ctx context.Context, hook *dnshook.Client) (err error) {
+	err := k.send(ctx, c, "batch", jobs, func(ctx context.Context, hook *dnshook.Client) (err error) {
 		results, err = hook.Batch(ctx, operations)
 		return err
 	})
 	var e *dnshook.Error
 	switch {
 	case errors.Is(err, dnshook.ErrNoBatch):
-		_, unlock := k.model.Lock()
-		c.batch = false
-		unlock()
+		k.bound(c, 1)
 		return false
 	case errors.As(err, &e) && (e.Status == http.StatusBadRequest || e.Status == http.StatusRequestEntityTooLarge):
 		return false // one may be to blame for all
 	}
 	k.shrink(c, len(jobs), err)
-	at := 0
 	for _, j := range jobs {
-		size := max(1, len(j.step.remove))
 		one := err
 		if err == nil {
-			one = errors.Join(results[at : at+size]...)
+			n := len(j.operations())
+			one, results = errors.Join(results[:n]...), results[n:]
 		}
-		at += size
-		if j.step.upsert != nil {
-			k.upserted(j.slot, j.step.upsert, one)
-		} else {
-			k.removed(j.slot, j.step, one)
-		}
+		k.done(j, one)
 	}
 	return true
 }
@@ -93,47 +88,48 @@ func (k *Controller) shrink(c *class, was int, err error) {
 	var e *dnshook.Error
 	if errors.Is(err, context.DeadlineExceeded) ||
 		errors.As(err, &e) && e.Status >= http.StatusInternalServerError && e.RetryAfter == 0 {
-		_, unlock := k.model.Lock()
-		defer unlock()
-		c.fewer = max(1, was/4) // so that it is down to one within the budget of retries
+		k.bound(c, was/4) // so that it is down to one within the budget of retries
 	}
 }
 
-// A call is a request that is to be made.
-type call struct {
-	operation string
-	jobs      []job
+// bound has no more than so many records of a class go out in one request.
+func (k *Controller) bound(c *class, most int) {
+	_, unlock := k.model.Lock()
+	defer unlock()
+	c.most = max(1, min(c.most, most))
 }
 
 // lookAgain is how long who may not be the leader any more waits to see whether it is.
 const lookAgain = time.Second
 
-// leads reports whether nobody else can have become the leader by now.
-func (k *Controller) leads() bool { return k.Leads == nil || k.Leads() }
-
 // send makes one call, as a part of the changes that it brings.
-func (k *Controller) send(ctx context.Context, c *class, what call,
+func (k *Controller) send(ctx context.Context, c *class, operation string, jobs []job,
 	do func(context.Context, *dnshook.Client) error) error {
-	return c.server.Call(ctx, what.operation, func(ctx context.Context, hook *dnshook.Client) error {
-		ctx, done := k.follower.Call(ctx, k.Clock.Now, k.causes(what.jobs), attribute.String("zonefold.dnsclass", c.name),
-			attribute.String("zonefold.operation", what.operation))
+	return c.server.Call(ctx, operation, func(ctx context.Context, hook *dnshook.Client) error {
+		ctx, done := k.follower.Call(ctx, k.Clock.Now, k.causes(jobs), attribute.String("zonefold.dnsclass", c.name),
+			attribute.String("zonefold.operation", operation))
 		err := do(ctx, hook)
 		done(err)
-		k.Log.Debug("A server was asked to do something.", "class", c.name, "operation", what.operation,
-			"records", len(what.jobs), "error", err)
+		k.Log.Debug("A server was asked to do something.", "class", c.name, "operation", operation,
+			"records", len(jobs), "error", err)
 		return err
 	})
 }
 
-// upserted notes what came of an upsert.
-func (k *Controller) upserted(s *slot, w *want, err error) {
+// done notes what came of a job.
+func (k *Controller) done(j job, err error) {
 	m, unlock := k.model.Lock()
 	defer unlock()
-	if err != nil {
-		m.failed(s, err, false)
+	s, w := j.slot, j.step.upsert
+	if err != nil && (w != nil || !neverHad(j.step.free, err)) {
+		m.failed(s, err, w == nil)
 		return
 	}
 	m.heard(s.key.class)
+	if w == nil {
+		m.removed(s, j.step)
+		return
+	}
 	if s.course != nil {
 		s.course.upserts = attempts{}
 		s.tidy()
@@ -181,15 +177,8 @@ func (m *model) wakeLeft(s *slot) {
 	}
 }
 
-// removed notes what came of a removal.
-func (k *Controller) removed(s *slot, do step, err error) {
-	m, unlock := k.model.Lock()
-	defer unlock()
-	if err != nil && !neverHad(do.free, err) {
-		m.failed(s, err, true)
-		return
-	}
-	m.heard(s.key.class)
+// removed notes that a server does not have something of a slot any more.
+func (m *model) removed(s *slot, do step) {
 	m.removedAgain(s, do)
 	if c := s.course; c != nil {
 		c.removals, c.upserts.Schedule = attempts{}, servers.Schedule{}
@@ -198,7 +187,7 @@ func (k *Controller) removed(s *slot, do step, err error) {
 	for _, h := range do.free {
 		if now := h.record.key; now != s.key && now.fqdn == s.key.fqdn && now.kind == s.key.kind {
 			if other := m.slots[now]; other != nil && other.confirmed != "" {
-				other.last, other.confirmed = other.confirmed, "" // both classes may be about one zone
+				other.doubt() // both classes may be about one zone
 			}
 		}
 	}
@@ -279,10 +268,7 @@ func (m *model) heard(class string) {
 
 // enqueueStatuses has the statuses of a slot's records written.
 func (m *model) enqueueStatuses(s *slot) {
-	for _, r := range s.claims {
-		m.k.recordWriter.Enqueue(r.id)
-	}
-	for _, r := range s.holders {
+	for _, r := range slices.Concat(s.claims, s.holders) {
 		m.k.recordWriter.Enqueue(r.id)
 	}
 }
@@ -300,9 +286,11 @@ func (m *model) retryFailed(class string) {
 	}
 }
 
+// wakeClass has all slots of a class looked at.
 func (m *model) wakeClass(class string) {
-	for key := range m.slots {
+	for key, s := range m.slots {
 		if key.class == class {
+			m.enqueueStatuses(s)
 			m.wake(key)
 		}
 	}

@@ -55,12 +55,15 @@ func TestNothingIsSentAfterTheTerm(t *testing.T) {
 			k.ctx = t.Context()
 			object := &v1alpha1.DNSClass{Spec: v1alpha1.DNSClassSpec{Server: server.URL}}
 			class := &class{name: "dns", object: object, server: servers.New(k.calls, "dns"),
-				batch: strings.HasPrefix(c.sentence, "several")}
+				most: 1}
+			if strings.HasPrefix(c.sentence, "several") {
+				class.most = batchSize
+			}
 			class.server.Use(object, "1")
 			waiting := workqueue.NewTypedDelayingQueue[slotKey]()
 			defer waiting.ShutDown()
 			m, unlock := k.model.Lock()
-			m.classes["dns"], m.queues["dns"] = class, &classQueue{class: "dns", queue: waiting}
+			m.classes["dns"], m.queues["dns"] = class, waiting
 			var jobs []job
 			for _, do := range c.steps {
 				s := m.slot(slotOf(www))
@@ -70,7 +73,7 @@ func TestNothingIsSentAfterTheTerm(t *testing.T) {
 				jobs = append(jobs, job{s, do})
 			}
 			unlock()
-			if !class.batch {
+			if class.most == 1 {
 				for _, j := range jobs {
 					k.deliver(k.ctx, class, []job{j})
 				}
@@ -105,7 +108,7 @@ func TestBatchesThatFailAsAWholeAreMadeSmaller(t *testing.T) {
 		{"a server that is not there", []error{dnshook.ErrUnreachable}, batchSize},
 	} {
 		t.Run(c.sentence, func(t *testing.T) {
-			is := &class{batch: true}
+			is := &class{most: batchSize}
 			k := New(Config{Clock: clocktesting.NewFakeClock(time.Unix(0, 0)), Log: slog.New(slog.DiscardHandler),
 				Metrics: controller.NewMetrics(), Numbers: NewNumbers()})
 			k.shutDown()
@@ -137,7 +140,7 @@ func TestARecordThatHasMovedOnWhileItWasSent(t *testing.T) {
 	s := m.slot(slotOf(first))
 	unlock()
 	sent := &want{owner: r, place: first, hash: "first", all: []*record{r}}
-	k.upserted(s, sent, nil)
+	k.done(job{s, step{upsert: sent}}, nil)
 	if len(r.evidence()) != 1 || !samePlace(r.former[0], first) {
 		t.Errorf("the server may have of it %v", r.evidence())
 	}

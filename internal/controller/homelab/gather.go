@@ -17,6 +17,7 @@ import (
 	"github.com/zonefold/zonefold/internal/controller/homelab/servers"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
+	"github.com/zonefold/zonefold/internal/zone"
 )
 
 // Objects are what the dialect reads from the cache.
@@ -28,7 +29,10 @@ func Objects() []client.Object {
 // Core.
 func (k *Controller) gather(ctx context.Context) ([]toolscache.InformerSynced, error) {
 	handlers := []toolscache.ResourceEventHandlerFuncs{
-		follow(k.putClass, k.dropClass), follow(k.putRecord, k.dropRecord), follow(k.putSecret, k.dropSecret),
+		controller.HandlerOf(k.putClass, k.dropClass), controller.HandlerOf(k.putRecord, k.dropRecord),
+		controller.HandlerOf(
+			func(o *metav1.PartialObjectMetadata) { k.sawSecret(o, string(o.UID)+"/"+o.ResourceVersion) },
+			func(o *metav1.PartialObjectMetadata) { k.sawSecret(o, "") }),
 	}
 	var synced []toolscache.InformerSynced
 	for i, object := range Objects() {
@@ -39,15 +43,6 @@ func (k *Controller) gather(ctx context.Context) ([]toolscache.InformerSynced, e
 		synced = append(synced, has)
 	}
 	return synced, nil
-}
-
-// follow is for functions that do not ask what was before.
-func follow[T any](put, drop func(T)) toolscache.ResourceEventHandlerFuncs {
-	return controller.Handler(func(_, o T) { put(o) }, drop)
-}
-
-func hasFinalizer(o client.Object) bool {
-	return slices.Contains(o.GetFinalizers(), v1alpha1.Finalizer)
 }
 
 func (k *Controller) putRecord(o *v1alpha1.DNSRecord) {
@@ -63,14 +58,12 @@ func (k *Controller) putRecord(o *v1alpha1.DNSRecord) {
 	if r == nil {
 		r = load(o)
 		m.records[id] = r
+		k.Numbers.moved("", r.status.State)
 	} else {
 		before, r.object = r.object, o
 		switch has, known := objects.Version(o), objects.Version(r.base); {
 		case has > known: // else it is older than what our last write has made of it
-			was := r.written()
-			r.status = &o.Status
-			r.know(o)
-			m.follow(r, was)
+			m.reads(r, o, &o.Status)
 		case has == known: // the answer to our last write need not be kept beside it; what it means is known
 			r.base = o
 			if equality.Semantic.DeepEqual(*r.status, o.Status) {
@@ -91,11 +84,7 @@ func (k *Controller) putRecord(o *v1alpha1.DNSRecord) {
 		k.Core.DeleteClaim(id)
 		m.reindex(r)
 	default:
-		claim, wanted := dialect.ConvertRecord(o)
-		r.wanted, r.key = wanted, slotKey{}
-		if wanted.Code == "" {
-			r.key = keyOf(o.Spec.DNSClassRef.Name, wanted.Record.ID())
-		}
+		claim := r.convert()
 		m.reindex(r)
 		k.Core.PutClaim(claim, r.current())
 	}
@@ -108,11 +97,18 @@ func load(o *v1alpha1.DNSRecord) *record {
 		stored: storedHashOf(o.Status)}
 	r.know(o)
 	r.applied, r.former = o.Status.Applied, slices.Clone(o.Status.Former)
-	_, wanted := dialect.ConvertRecord(o)
-	if wanted.Code == "" {
-		r.wanted, r.key = wanted, keyOf(o.Spec.DNSClassRef.Name, wanted.Record.ID())
-	}
+	r.convert()
 	return r
+}
+
+// convert reads what the object asks for.
+func (r *record) convert() zone.Claim {
+	claim, wanted := dialect.ConvertRecord(r.object)
+	r.wanted, r.key = wanted, slotKey{}
+	if wanted.Code == "" {
+		r.key = keyOf(r.object.Spec.DNSClassRef.Name, wanted.Record.ID())
+	}
+	return claim
 }
 
 func (k *Controller) dropRecord(o *v1alpha1.DNSRecord) {
@@ -131,7 +127,7 @@ func (m *model) remove(r *record) {
 	delete(m.records, r.id)
 	m.reindex(r)
 	m.k.Metrics.Judged(r.id.Kind, string(r.verdict.Reason), "")
-	m.k.Numbers.moved(r.state, "")
+	m.k.Numbers.moved(r.status.State, "")
 }
 
 func (k *Controller) putClass(o *v1alpha1.DNSClass) {
@@ -166,7 +162,7 @@ func (m *model) revise(c *class) {
 	first := c.revision == ""
 	c.server.Use(c.object, revision)
 	c.poorly = 0
-	c.revision, c.noGet, c.shown, c.checked = revision, false, false, nil
+	c.revision, c.tells, c.checked = revision, tellsMaybe, nil
 	if first {
 		m.k.healths.AddAfter(c.name, m.k.startAfter())
 	} else {
@@ -180,22 +176,16 @@ func (k *Controller) dropClass(o *v1alpha1.DNSClass) {
 	defer unlock()
 	if c := m.classes[o.Name]; c != nil && c.object.UID == o.UID {
 		delete(m.classes, o.Name)
-		if l := m.queues[o.Name]; l != nil {
-			l.queue.ShutDown() // what waits in it is looked at, and what is under way is finished
+		if q := m.queues[o.Name]; q != nil {
+			q.ShutDown() // what waits in it is looked at, and what is under way is finished
 		}
 		k.Core.DeleteZone(dialect.ClassID(o.Name))
 	}
 }
 
-func (k *Controller) putSecret(o *metav1.PartialObjectMetadata) {
-	k.sawSecret(o.Namespace+"/"+o.Name, string(o.UID)+"/"+o.ResourceVersion)
-}
-
-func (k *Controller) dropSecret(o *metav1.PartialObjectMetadata) {
-	k.sawSecret(o.Namespace+"/"+o.Name, "")
-}
-
-func (k *Controller) sawSecret(name, version string) {
+// sawSecret has the classes be other ones that name a Secret; "": it is gone.
+func (k *Controller) sawSecret(o *metav1.PartialObjectMetadata, version string) {
+	name := o.Namespace + "/" + o.Name
 	m, unlock := k.model.Lock()
 	defer unlock()
 	if m.secrets[name] == version {

@@ -3,6 +3,8 @@ package homelab
 import (
 	"slices"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
 )
@@ -25,17 +27,13 @@ func (m *model) index(r *record) {
 			s.claims.drop(r)
 			s.holders.drop(r)
 		}
-		m.users.drop(key.class, r)
-		if m.needs.drop(key.class, r) {
-			m.k.classWriter.Enqueue(dialect.ClassID(key.class))
-		}
+		m.unneed(key.class, r)
 	}
 	var now []slotKey
 	add := func(key slotKey) *slot {
 		if !slices.Contains(now, key) {
 			now = append(now, key)
 		}
-		m.users.put(key.class, r)
 		return m.slot(key)
 	}
 	if m.records[r.id] == r {
@@ -73,40 +71,31 @@ func (m *model) reindex(r *record) {
 	}
 }
 
-// follow has the classes stay that a record needs after a change of what is stored of it; was is what that said before.
-func (m *model) follow(r *record, was []v1alpha1.Applied) {
-	if !slices.EqualFunc(was, r.written(), func(a, b v1alpha1.Applied) bool { return slotOf(a) == slotOf(b) }) {
+// reads takes over a newer object with the status that is stored of it, and has the classes stay that it needs now.
+func (m *model) reads(r *record, o client.Object, status *v1alpha1.DNSRecordStatus) {
+	before := r.written()
+	m.k.Numbers.moved(r.status.State, status.State)
+	r.status = status
+	r.know(o)
+	if !slices.EqualFunc(before, r.written(), func(a, b v1alpha1.Applied) bool { return slotOf(a) == slotOf(b) }) {
 		m.reindex(r)
 	}
 }
 
-// members are records by class.
-type members map[string]map[*record]struct{}
-
-// put adds a record, and reports whether it is the first of its class.
-func (m members) put(class string, r *record) bool {
-	if m[class] == nil {
-		m[class] = map[*record]struct{}{}
-	}
-	m[class][r] = struct{}{}
-	return len(m[class]) == 1
-}
-
-// drop takes a record away, and reports whether it was the last of its class.
-func (m members) drop(class string, r *record) bool {
-	if _, there := m[class][r]; !there {
-		return false
-	}
-	if delete(m[class], r); len(m[class]) > 0 {
-		return false
-	}
-	delete(m, class)
-	return true
-}
-
 // need notes that a class has to stay for a record.
 func (m *model) need(class string, r *record) {
-	if m.needs.put(class, r) {
+	if m.needs[class] == nil {
+		m.needs[class] = map[*record]struct{}{}
+		m.k.classWriter.Enqueue(dialect.ClassID(class))
+	}
+	m.needs[class][r] = struct{}{}
+}
+
+// unneed notes that a class need not stay for a record.
+func (m *model) unneed(class string, r *record) {
+	needs := m.needs[class]
+	if delete(needs, r); needs != nil && len(needs) == 0 {
+		delete(m.needs, class)
 		m.k.classWriter.Enqueue(dialect.ClassID(class))
 	}
 }

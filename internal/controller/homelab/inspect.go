@@ -39,13 +39,9 @@ func (k *Controller) Inspect(id zone.ID) (delivery.Inspected, error) {
 	if h := c.checked; h != nil && h.status == v1alpha1.Healthy && h.at.After(one.Heard) {
 		one.Heard = h.at
 	}
-	course := s.courseSoFar()
-	for _, tries := range []attempts{course.removals, course.upserts} { // as failure does, the removal first
-		if f := tries.failure; f != nil {
-			one.Reason, one.Message = f.Reason, f.Message
-			one.Failures, one.Since, one.Next = tries.failures, tries.since, tries.Next
-			break
-		}
+	if tries := s.failing(); tries.failure != nil {
+		one.Reason, one.Message = tries.failure.Reason, tries.failure.Message
+		one.Failures, one.Since, one.Next = tries.failures, tries.since, tries.Next
 	}
 	if w, known := m.want(s); known && w != nil && s.confirmed == w.hash {
 		one.Data, one.Shown = w.record.Values, true

@@ -9,7 +9,6 @@ import (
 
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/dnshook"
-	"github.com/zonefold/zonefold/internal/controller"
 	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -45,7 +44,9 @@ func begun(s *v1alpha1.DNSRecordStatus) bool {
 }
 
 // know takes over newer metadata.
-func (r *record) know(o client.Object) { r.base, r.mark, r.finalized = o, markOf(o), hasFinalizer(o) }
+func (r *record) know(o client.Object) {
+	r.base, r.mark, r.finalized = o, markOf(o), slices.Contains(o.GetFinalizers(), v1alpha1.Finalizer)
+}
 
 // prepared reports whether it is written down that a server may have the record at a place.
 func (r *record) prepared(place v1alpha1.Applied) bool {
@@ -65,23 +66,13 @@ func (r *record) fresh() bool {
 
 // putMark marks a record.
 func (k *Controller) putMark(ctx context.Context, r *record, place v1alpha1.Applied) error {
-	_, unlock := k.model.Lock()
-	base := r.base
-	r.mark = nil // until the answer is there, nobody knows what it says
-	unlock()
-	list := slices.DeleteFunc(slices.Clone(base.GetFinalizers()), func(f string) bool { return f == v1alpha1.Finalizer })
-	meta := map[string]any{
-		"finalizers":  append(list, v1alpha1.Finalizer),
-		"annotations": map[string]string{v1alpha1.AppliedAnnotation: textOf(place)},
-	}
-	got, err := k.objects.Change(ctx, base, "metadata", meta)
-	if err != nil {
-		return err
-	}
-	m, unlock := k.model.Lock()
-	defer unlock()
-	m.wrote(r, got, r.status)
-	return nil
+	return k.changes(r, func(base client.Object) (client.Object, error) {
+		list := slices.DeleteFunc(slices.Clone(base.GetFinalizers()), func(f string) bool { return f == v1alpha1.Finalizer })
+		return k.objects.Change(ctx, base, "metadata", map[string]any{
+			"finalizers":  append(list, v1alpha1.Finalizer),
+			"annotations": map[string]string{v1alpha1.AppliedAnnotation: textOf(place)},
+		})
+	})
 }
 
 // hold notes, right before it is sent, that a server may have something from now on.
@@ -162,7 +153,7 @@ func (m *model) inherit(r *record, rules map[string][]zone.Rule) *v1alpha1.Appli
 		return &place
 	case served:
 		m.warnChanged(r)
-		if !strings.EqualFold(strings.TrimSuffix(s.FQDN, "."), fqdnOf(r.key)) {
+		if !strings.EqualFold(strings.TrimSuffix(s.FQDN, "."), r.key.fqdn) {
 			return nil
 		}
 	case begun(s):
@@ -189,7 +180,7 @@ func (m *model) warnChanged(r *record) {
 	text := r.id.String() + " was changed after the operator before this one had looked at it last, when it was " +
 		r.object.Status.FQDN +
 		"; if its type, name or DNSClass was another one then, that is still at the server: remove it there."
-	m.k.Events.Eventf(r.object, nil, "Warning", reasonFormerUnknown, "TakeOver", "%s", controller.Note(text))
+	m.k.warn(r.object, reasonFormerUnknown, "TakeOver", text)
 	m.k.Log.Warn("an object of the existing system was changed while nobody looked", "object", r.id.String(), "fqdn",
 		r.object.Status.FQDN)
 }
@@ -200,11 +191,11 @@ func (m *model) warnNotAllowed(r *record, place v1alpha1.Applied) {
 	if m.classes[place.Class] == nil {
 		return
 	}
-	name := strings.TrimSuffix(idOf(place).FQDN(), ".") + " " + place.Type
+	name := title(slotOf(place))
 	text := "The server of DNSClass " + place.Class + " may have " + name + " of " + r.id.String() +
 		", and spec.allowed does not let the namespace have that. It is left there: " +
 		"if it is of no use, remove it there; if spec.allowed was narrowed by mistake, allow it again."
-	m.k.Events.Eventf(r.object, nil, "Warning", reasonFormerNotAllowed, "TakeOver", "%s", controller.Note(text))
+	m.k.warn(r.object, reasonFormerNotAllowed, "TakeOver", text)
 	m.k.Log.Warn("a record that may be at a server is left there: its DNSClass does not allow it", "object", r.id.String(),
 		"dnsClass", place.Class, "record", name)
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/dnshook"
-	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/core"
 	"github.com/zonefold/zonefold/internal/controller/homelab/servers"
 	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
@@ -39,8 +37,6 @@ func samePlace(a, b v1alpha1.Applied) bool {
 
 // A record is what is known about a DNSRecord. Of what it has applied this is the truth: the cache may lag behind.
 type record struct {
-	writing *writing // nil: nobody writes the object
-
 	id     zone.ID
 	object *v1alpha1.DNSRecord // as the cache has it
 	wanted dialect.Wanted
@@ -56,40 +52,33 @@ type record struct {
 	done      v1alpha1.RecordState // Created or Updated; "": see the status
 	synced    time.Time            // zero: see the status
 
+	writing       chan struct{}             // closed when who writes the object has done so; nil: nobody does
 	base          client.Object             // the newest metadata that are known
 	mark          *v1alpha1.Applied         // of these: what the annotation says
 	statusWritten bool                      // a status was written, or may have been: the annotation says nothing any more
 	status        *v1alpha1.DNSRecordStatus // as it was written last; it may be that of an object, and is only read
 	stored        storedHash                // of the stored status
 	pending       time.Time                 // since when it is; zero: it is not
-	state         v1alpha1.RecordState      // for the metric
 	span          trace.Span                // of the change that is on its way; nil: none is followed
 }
 
-// writing is the turn of who writes an object: each write is made of what the one before has left.
-type writing struct {
-	controller.Turn
-
-	by int // who has it or waits for it; guarded by Controller.mu
-}
-
-// writes waits for the turn to write an object, and takes it; what it returns ends it. k.mu is not held.
+// writes waits for the turn to write an object, and takes it: each write is made of what the one before has left. What
+// it returns ends the turn.
 func (k *Controller) writes(r *record) (done func()) {
 	_, unlock := k.model.Lock()
-	if r.writing == nil {
-		r.writing = &writing{}
+	for r.writing != nil {
+		before := r.writing
+		unlock()
+		<-before
+		_, unlock = k.model.Lock()
 	}
-	w := r.writing
-	w.by++
+	r.writing = make(chan struct{})
 	unlock()
-	w.Lock()
 	return func() {
-		w.Unlock()
 		_, unlock := k.model.Lock()
 		defer unlock()
-		if w.by--; w.by == 0 {
-			r.writing = nil
-		}
+		close(r.writing)
+		r.writing = nil
 	}
 }
 
@@ -116,12 +105,7 @@ func (r *record) hopes() bool {
 }
 
 // evidence lists everything that servers may have of the record.
-func (r *record) evidence() []v1alpha1.Applied {
-	if r.applied == nil {
-		return r.former
-	}
-	return append(slices.Clone(r.former), *r.applied)
-}
+func (r *record) evidence() []v1alpha1.Applied { return places(r.former, r.applied) }
 
 // written lists what the stored object says that servers may have, which may be more than they have by now. Who leads
 // next goes by it, and needs the classes of it to let the object go.
@@ -129,10 +113,14 @@ func (r *record) written() []v1alpha1.Applied {
 	if !r.finalized {
 		return nil
 	}
-	if r.status.Applied == nil {
-		return r.status.Former
+	return places(r.status.Former, r.status.Applied)
+}
+
+func places(former []v1alpha1.Applied, applied *v1alpha1.Applied) []v1alpha1.Applied {
+	if applied == nil {
+		return former
 	}
-	return append(slices.Clone(r.status.Former), *r.status.Applied)
+	return append(slices.Clone(former), *applied)
 }
 
 func (r *record) compare(o *record) int {
@@ -163,7 +151,11 @@ type slot struct {
 	changes   int          // how often something was sent
 	course    *course      // of what did not just succeed; nil: everything did
 	again     []dnshook.ID // what is to be removed once more: see Config.Late
-	behind    *slotKey     // it waits until this one is removed
+}
+
+// doubt notes that nobody knows what the server has, since something is sent.
+func (s *slot) doubt() {
+	s.last, s.confirmed = cmp.Or(s.confirmed, s.last), ""
 }
 
 // A recordList has the records that have to do with a slot, mostly one.
@@ -218,13 +210,17 @@ type attempts struct {
 	since    time.Time // of the first of these
 }
 
-// failure is why the last call for a slot has failed, nil if it has not; the removal counts first.
-func (s *slot) failure() *servers.Failure {
-	if s.course == nil {
-		return nil
+// failing returns the attempts that failed last, or none; the removal counts first.
+func (s *slot) failing() attempts {
+	c := s.courseSoFar()
+	if c.removals.failure != nil {
+		return c.removals
 	}
-	return cmp.Or(s.course.removals.failure, s.course.upserts.failure)
+	return c.upserts
 }
+
+// failure is why the last call for a slot has failed, nil if it has not.
+func (s *slot) failure() *servers.Failure { return s.failing().failure }
 
 // A want is what a slot is to hold.
 type want struct {
@@ -284,5 +280,3 @@ func hashOf(server string, r dnshook.Record) string {
 	sum := sha256.Sum256(append([]byte(servers.ServerOf(server)+"\n"), body...))
 	return hex.EncodeToString(sum[:12])
 }
-
-func fqdnOf(key slotKey) string { return strings.TrimSuffix(key.fqdn, ".") }

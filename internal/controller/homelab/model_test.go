@@ -24,7 +24,7 @@ func TestTheAnswerToAWriteTellsThatSomebodyHasRemovedTheFinalizer(t *testing.T) 
 		t.Fatal("an object with our finalizer has none")
 	}
 	// a status; the finalizer went with 8, which the cache brings when 9 is known already
-	new(model).wrote(r, at("9"), r.status)
+	(&model{k: &Controller{Config: Config{Numbers: NewNumbers()}}}).wrote(r, at("9"), r.status)
 	if r.finalized {
 		t.Error("the finalizer is thought to be there")
 	}

@@ -21,6 +21,9 @@ type step struct {
 	after   time.Duration
 }
 
+// calls reports whether the server is called; the class exists then.
+func (do step) calls() bool { return do.upsert != nil || do.remove != nil }
+
 // evidence is one thing that a server may have of a record.
 type evidence struct {
 	record *record
@@ -29,7 +32,6 @@ type evidence struct {
 
 // next decides about a slot.
 func (m *model) next(s *slot) step {
-	s.behind = nil
 	if do := orphaned(s); len(do.free) > 0 {
 		return do
 	}
@@ -46,12 +48,10 @@ func (m *model) next(s *slot) step {
 	default:
 		do = m.clear(s)
 	}
-	if do.upsert == nil && do.remove == nil {
-		if w != nil && s.confirmed == w.hash || len(s.holders) == 0 {
-			if s.course != nil {
-				s.course.upserts, s.course.removals = attempts{}, attempts{}
-				s.tidy()
-			}
+	if !do.calls() {
+		if s.course != nil && (w != nil && s.confirmed == w.hash || len(s.holders) == 0) {
+			s.course.upserts, s.course.removals = attempts{}, attempts{}
+			s.tidy()
 		}
 		return do
 	}
@@ -92,7 +92,6 @@ func orphaned(s *slot) (do step) {
 // keep brings the server to what a slot is to hold.
 func (m *model) keep(s *slot, w *want) step {
 	if other := m.inTheWay(s); other != nil {
-		s.behind = other
 		m.wake(*other)
 		return step{}
 	}
@@ -117,25 +116,20 @@ func (m *model) keep(s *slot, w *want) step {
 	if r.applied == nil || !samePlace(*r.applied, w.place) || !r.applied.Confirmed {
 		return step{adopt: w}
 	}
-	var do step
+	var free, gone step
 	for _, h := range evidenceOf(s) {
 		switch {
 		case h.record == r && samePlace(h.place, w.place):
 		case idOf(h.place) == idOf(w.place): // the record is somebody else's by now
-			do.free = append(do.free, h)
-		case !slices.Contains(do.remove, idOf(h.place)):
-			do.remove = append(do.remove, idOf(h.place))
+			free.free = append(free.free, h)
+		default:
+			gone.takeOff(h)
 		}
 	}
-	if len(do.remove) > 0 {
-		do.free = nil
-		for _, h := range evidenceOf(s) {
-			if slices.Contains(do.remove, idOf(h.place)) {
-				do.free = append(do.free, h)
-			}
-		}
+	if len(gone.remove) > 0 {
+		return gone
 	}
-	return do
+	return free
 }
 
 // departing are the holdings of objects that are being deleted.
@@ -261,9 +255,6 @@ func evidenceOf(s *slot) []evidence {
 // stillLate is how long messages of who led before may arrive still; 0: none can. The protocol has no condition by
 // which a server could refuse them, so what could have come late is looked at once more when nothing can any more.
 func (k *Controller) stillLate() time.Duration {
-	if k.Late == nil {
-		return 0
-	}
 	return max(0, k.Late().Sub(k.Clock.Now()))
 }
 

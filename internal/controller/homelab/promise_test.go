@@ -98,7 +98,7 @@ func TestAnErrorThatNobodyHeardBeingStored(t *testing.T) {
 	m, unlock := k.model.Lock()
 	m.classes["dns"] = &class{name: "dns",
 		object: &v1alpha1.DNSClass{Spec: v1alpha1.DNSClassSpec{Server: "http://dns:7100"}}}
-	m.queues["dns"] = &classQueue{class: "dns", queue: workqueue.NewTypedDelayingQueue[slotKey]()}
+	m.queues["dns"] = workqueue.NewTypedDelayingQueue[slotKey]()
 	m.records[r.id] = r
 	m.reindex(r)
 	unlock()

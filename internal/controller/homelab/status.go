@@ -77,12 +77,11 @@ func (m *model) standing(r *record) report {
 	if s.confirmed == w.hash && w.owner.applied != nil && samePlace(*w.owner.applied, w.place) {
 		return m.served(r, s, w)
 	}
-	switch f := s.courseSoFar().upserts.failure; {
-	case s.behind != nil: // what failed before is not tried now
+	switch f, behind := s.courseSoFar().upserts.failure, m.inTheWay(s); {
+	case behind != nil: // what failed before is not tried now
 		text := fmt.Sprintf("It waits until DNSClass %s has %s no more, beside which it cannot stand.", s.key.class,
-			title(*s.behind))
-		if other := m.slots[*s.behind]; other != nil && other.failure() != nil {
-			f = other.failure()
+			title(*behind))
+		if f = m.slots[*behind].failure(); f != nil {
 			return bad(f.Reason, f.Code, text+" "+f.Message)
 		}
 		return pending(text)

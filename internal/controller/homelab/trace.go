@@ -30,7 +30,7 @@ func (r *record) arrive(k *Controller) {
 
 // rest ends the spans of a slot about which there is nothing to do.
 func (s *slot) rest(k *Controller, do step) {
-	if do.prepare != nil || do.upsert != nil || len(do.remove) > 0 || s.failure() != nil {
+	if do.prepare != nil || do.calls() || s.failure() != nil {
 		return
 	}
 	for _, r := range s.claims {

@@ -1,12 +1,14 @@
 package homelab
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -27,11 +29,7 @@ const crowd = 64
 func (k *Controller) prepare(ctx context.Context, r *record, place v1alpha1.Applied) error {
 	defer k.writes(r)()
 	_, unlock := k.model.Lock()
-	finalized, former := r.finalized, slices.Clone(r.former)
-	if a := r.applied; a != nil && (a.Class != place.Class || idOf(*a) != idOf(place)) {
-		former = append(former, *a)
-	}
-	fresh := r.fresh()
+	fresh, finalized := r.fresh(), r.finalized
 	unlock()
 	if fresh {
 		return k.putMark(ctx, r, place)
@@ -45,6 +43,10 @@ func (k *Controller) prepare(ctx context.Context, r *record, place v1alpha1.Appl
 	if place.Confirmed = false; r.applied != nil && samePlace(*r.applied, place) {
 		unlock()
 		return nil
+	}
+	former := slices.Clone(r.former)
+	if a := r.applied; a != nil {
+		former = append(former, *a)
 	}
 	former = slices.DeleteFunc(former, func(a v1alpha1.Applied) bool {
 		return a.Class == place.Class && idOf(a) == idOf(place)
@@ -66,17 +68,24 @@ func (k *Controller) prepare(ctx context.Context, r *record, place v1alpha1.Appl
 	defer unlock()
 	m.wrote(r, got, &status)
 	r.applied, r.former, r.stored, r.done = &place, former, storedHash{}, ""
-	m.shown(r, status.State)
 	m.reindex(r)
 	return nil
 }
 
 // finalize adds or removes the finalizer of a DNSRecord, if it is as it is known.
 func (k *Controller) finalize(ctx context.Context, r *record, on bool) error {
+	return k.changes(r, func(base client.Object) (client.Object, error) {
+		return k.objects.SetFinalizer(ctx, base, v1alpha1.Finalizer, on)
+	})
+}
+
+// changes has the metadata of a DNSRecord written, and takes over the answer.
+func (k *Controller) changes(r *record, write func(base client.Object) (client.Object, error)) error {
 	_, unlock := k.model.Lock()
 	base := r.base
+	r.mark = nil // until the answer is there, nobody knows what it says
 	unlock()
-	got, err := k.objects.SetFinalizer(ctx, base, v1alpha1.Finalizer, on)
+	got, err := write(base)
 	if err != nil {
 		return err
 	}
@@ -88,13 +97,9 @@ func (k *Controller) finalize(ctx context.Context, r *record, on bool) error {
 
 // wrote takes over what a write has made of a record, unless the cache has brought something newer.
 func (m *model) wrote(r *record, got client.Object, status *v1alpha1.DNSRecordStatus) {
-	if objects.Version(got) < objects.Version(r.base) {
-		return
+	if objects.Version(got) >= objects.Version(r.base) {
+		m.reads(r, got, status)
 	}
-	was := r.written()
-	r.status = status
-	r.know(got)
-	m.follow(r, was)
 }
 
 // writeRecord brings the status of a DNSRecord up to date, and lets go of one that no server has any more.
@@ -107,7 +112,7 @@ func (k *Controller) writeRecord(ctx context.Context, id zone.ID) error {
 	}
 	defer k.writes(r)()
 	m, unlock = k.model.Lock()
-	if m.records[id] != r || !r.decided() || r.verdict.Reason == "" && !r.deleting() || !k.leads() {
+	if m.records[id] != r || !r.decided() || r.verdict.Reason == "" && !r.deleting() || !k.Leads() {
 		unlock()
 		return nil
 	}
@@ -126,7 +131,6 @@ func (k *Controller) writeRecord(ctx context.Context, id zone.ID) error {
 		status = *before // nobody looks at the last word of each of many, which would cost as much as letting it go
 	}
 	r.statusWritten = r.statusWritten || !equality.Semantic.DeepEqual(*before, status)
-	m.shown(r, before.State)
 	if p := storedHashOf(status); p.hash != "" {
 		r.stored = p // whether an answer comes or not
 	}
@@ -139,7 +143,6 @@ func (k *Controller) writeRecord(ctx context.Context, id zone.ID) error {
 		m, unlock := k.model.Lock()
 		m.wrote(r, got, &status)
 		r.stored = storedHashOf(status)
-		m.shown(r, status.State)
 		unlock()
 		k.recordEvent(object, before.Conditions, status.Conditions)
 	}
@@ -173,25 +176,19 @@ func (m *model) soon(r *record, a report) time.Duration {
 	return max(0, grace-now.Sub(r.pending))
 }
 
-// shown keeps the metric of states.
-func (m *model) shown(r *record, state v1alpha1.RecordState) {
-	m.k.Numbers.moved(r.state, state)
-	r.state = state
+// warn makes an event of what is wrong with an object.
+func (k *Controller) warn(o client.Object, reason, action, text string) {
+	k.Events.Eventf(o, nil, "Warning", reason, action, "%s", controller.Note(text))
 }
 
 // recordEvent makes an event of what happened to an object: it has failed, or works again.
 func (k *Controller) recordEvent(o client.Object, before, after []metav1.Condition) {
-	find := func(list []metav1.Condition) metav1.Condition {
-		if i := slices.IndexFunc(list, func(c metav1.Condition) bool { return c.Type == controller.ConditionReady }); i >= 0 {
-			return list[i]
-		}
-		return metav1.Condition{}
-	}
-	was, is := find(before), find(after)
+	was := cmp.Or(meta.FindStatusCondition(before, controller.ConditionReady), &metav1.Condition{})
+	is := cmp.Or(meta.FindStatusCondition(after, controller.ConditionReady), &metav1.Condition{})
 	switch {
 	case was.Status == is.Status && was.Reason == is.Reason || is.Reason == servers.ReasonRecordDeleted:
 	case is.Status == metav1.ConditionFalse:
-		k.Events.Eventf(o, nil, "Warning", is.Reason, "Deliver", "%s", controller.Note(is.Message))
+		k.warn(o, is.Reason, "Deliver", is.Message)
 	case is.Status == metav1.ConditionTrue && was.Status == metav1.ConditionFalse:
 		k.Events.Eventf(o, nil, "Normal", is.Reason, "Deliver", "%s", controller.Note(is.Message))
 	}

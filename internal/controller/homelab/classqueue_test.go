@@ -15,14 +15,14 @@ import (
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 )
 
-// workers counts the goroutines that deliver to servers.
-func workers(t *testing.T) int {
+// served counts the classes whose queues are served.
+func served(t *testing.T) int {
 	t.Helper()
 	var stacks bytes.Buffer
 	if err := pprof.Lookup("goroutine").WriteTo(&stacks, 2); err != nil {
 		t.Fatal(err)
 	}
-	return strings.Count(stacks.String(), "homelab.(*Controller).work(")
+	return strings.Count(stacks.String(), "homelab.(*Controller).serve(")
 }
 
 // lose takes a class away, whoever needs it.
@@ -40,21 +40,21 @@ func (w *world) lose(class string) {
 	}
 }
 
-func TestOnlyClassesThatExistHaveWorkers(t *testing.T) {
+func TestOnlyClassesThatExistAreServed(t *testing.T) {
 	h := newHook(t, "")
 	w := newWorld(t)
 	w.class("dns", h.URL)
 	w.record("it", "dns", "A www example.com 192.0.2.1")
 	w.until("it", "Created True RecordCreated")
-	one := workers(t)
+	one := served(t)
 	if one == 0 {
 		t.Fatal("nobody delivers")
 	}
 	has := func(sentence string, want int) {
 		t.Helper()
 		w.eventually(sentence, func() string {
-			if got := workers(t); got != want {
-				return fmt.Sprintf("there are %d workers, want %d", got, want)
+			if got := served(t); got != want {
+				return fmt.Sprintf("%d classes are served, want %d", got, want)
 			}
 			return ""
 		})
