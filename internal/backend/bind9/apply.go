@@ -125,7 +125,7 @@ func (c *Client) release(ctx context.Context, zone dnsname.Name) error {
 	change := bindcar.ModifyZone{Held: &no, AlsoNotify: &want.AlsoNotify, AllowTransfer: &want.AllowTransfer}
 	err = c.call(ctx, func(s *bindcar.Client) error { return s.Modify(ctx, text(zone), change) })
 	if err == nil && len(want.AlsoNotify) > 0 {
-		err = c.call(ctx, func(s *bindcar.Client) error { return s.Command(ctx, "notify", text(zone)) })
+		err = c.Notify(ctx, zone)
 	}
 	if err != nil {
 		return &backend.Error{Class: backend.ErrUnavailable, Err: fmt.Errorf("showing zone %s, which is complete now: %w",

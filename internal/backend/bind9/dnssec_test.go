@@ -42,7 +42,7 @@ func TestSignedZones(t *testing.T) {
 					if !strings.Contains(p.named.Log(), `command 'loadkeys "example.org"'`) {
 						t.Error("BIND was not told to look at the keys of the zone, and forgets at times")
 					}
-					if _, err := s.Follow(t.Context(), d.zone, []netip.AddrPort{p.address()}); err != nil {
+					if _, err := s.Follow(t.Context(), d.zone, []netip.AddrPort{p.address()}, false); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -137,13 +137,10 @@ func TestAPrimaryThatFollowed(t *testing.T) {
 	d := newDesk(t, "example.org.", one.client(newGrant()))
 	serial := d.delivered(d.content(3))["0"].Serial
 	s := two.secondary(newGrant())
-	if _, err := s.Follow(t.Context(), d.zone, []netip.AddrPort{one.address()}); err != nil {
+	if _, err := s.Follow(t.Context(), d.zone, []netip.AddrPort{one.address()}, false); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "caught up", func() bool {
-		current, err := s.CatchUp(t.Context(), d.zone, serial)
-		return current && err == nil
-	})
+	s.catchesUp(t, d.zone, serial)
 	access := newGrant()
 	access.settings = Settings{Sole: true}
 	c := two.client(access)

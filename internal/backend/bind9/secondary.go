@@ -28,12 +28,13 @@ func NewSecondary(cfg Config) (*Secondary, error) {
 }
 
 // Follow has the secondary follow the primaries in a zone, with the transfer key that is in use, and reports whether
-// anything had to be changed: after a rotation of keys it has.
-func (s *Secondary) Follow(ctx context.Context, zone dnsname.Name,
-	primaries []netip.AddrPort) (changed bool, err error) {
+// anything had to be changed: after a rotation of keys it has. Anew, what the server has of the zone from when it was a
+// primary goes first. Else that is ErrConflict, as is a zone of BIND's configuration files, which is somebody's.
+func (s *Secondary) Follow(ctx context.Context, zone dnsname.Name, primaries []netip.AddrPort,
+	anew bool) (changed bool, err error) {
 	want, err := s.primaries(primaries)
 	if err == nil {
-		changed, err = s.follow(ctx, zone, want)
+		changed, err = s.follow(ctx, zone, want, anew)
 	}
 	if err != nil {
 		return false, fmt.Errorf("having %s follow the primaries of zone %s: %w", s.title(), zone, err)
@@ -41,15 +42,24 @@ func (s *Secondary) Follow(ctx context.Context, zone dnsname.Name,
 	return changed, nil
 }
 
-func (s *Secondary) follow(ctx context.Context, zone dnsname.Name, want []string) (bool, error) {
+func (s *Secondary) follow(ctx context.Context, zone dnsname.Name, want []string, anew bool) (bool, error) {
 	have, err := s.settings(ctx, zone)
+	follows := have.ZoneType == bindcar.Secondary
 	switch {
 	case errors.Is(err, backend.ErrNoZone):
 		return true, s.create(ctx, zone, want)
 	case err != nil:
 		return false, err
-	case have.ZoneType != bindcar.Secondary:
+	case !follows && !have.Own:
+		return false, &backend.Error{Class: backend.ErrConflict,
+			Err: fmt.Errorf("it is a %s of the zone by its own configuration", have.ZoneType)}
+	case !follows && !anew:
 		return false, &backend.Error{Class: backend.ErrConflict, Err: fmt.Errorf("it is a %s of the zone", have.ZoneType)}
+	case !follows:
+		if err := s.Remove(ctx, zone); err != nil {
+			return false, err
+		}
+		return true, s.create(ctx, zone, want)
 	}
 	slices.Sort(have.Primaries)
 	if slices.Equal(have.Primaries, want) {
@@ -95,24 +105,6 @@ func (s *Secondary) Remove(ctx context.Context, zone dnsname.Name) error {
 	return nil
 }
 
-// Demote removes what the server has of a zone as a primary, which it is no more. A zone of BIND's configuration files
-// is somebody's: ErrConflict.
-func (s *Secondary) Demote(ctx context.Context, zone dnsname.Name) error {
-	have, err := s.settings(ctx, zone)
-	switch {
-	case errors.Is(err, backend.ErrNoZone):
-		return nil
-	case err != nil:
-		return fmt.Errorf("asking %s what it has of zone %s: %w", s.title(), zone, err)
-	case !have.Own:
-		return &backend.Error{Class: backend.ErrConflict, Err: fmt.Errorf("%s is a %s of zone %s by its own configuration",
-			s.title(), have.ZoneType, zone)}
-	case have.ZoneType == bindcar.Secondary:
-		return nil
-	}
-	return s.Remove(ctx, zone)
-}
-
 // Serial asks for the serial that the secondary has of a zone: ErrNoZone when it does not know the zone, ErrUnavailable
 // when it has not transferred it yet.
 func (s *Secondary) Serial(ctx context.Context, zone dnsname.Name) (uint32, error) {
@@ -152,29 +144,11 @@ func (s *Secondary) Holds(ctx context.Context, zone dnsname.Name, want rr.Sets) 
 
 // Renew has the secondary transfer the whole zone, whatever it has.
 func (s *Secondary) Renew(ctx context.Context, zone dnsname.Name) error {
-	if err := s.call(ctx, func(sidecar *bindcar.Client) error {
-		return sidecar.Command(ctx, "retransfer", text(zone))
-	}); err != nil {
-		return fmt.Errorf("having %s transfer zone %s anew: %w", s.title(), zone, err)
-	}
-	return nil
+	return s.command(ctx, zone, "retransfer")
 }
 
-// CatchUp has the secondary ask its primaries unless it has a serial already, and reports whether it has. Primaries
-// tell their secondaries of changes; this is for those who did not hear it.
-func (s *Secondary) CatchUp(ctx context.Context, zone dnsname.Name, serial uint32) (current bool, err error) {
-	has, err := s.Serial(ctx, zone)
-	switch {
-	case err == nil && (has == serial || rr.SerialLess(serial, has)):
-		return true, nil
-	case err != nil && backend.Class(err) != backend.ErrUnavailable:
-		return false, err
-	}
-	if err := s.call(ctx, func(sidecar *bindcar.Client) error {
-		return sidecar.Command(ctx, "refresh",
-			text(zone))
-	}); err != nil {
-		return false, fmt.Errorf("having %s ask for zone %s: %w", s.title(), zone, err)
-	}
-	return false, nil
+// Refresh has the secondary ask its primaries for a zone. These tell their secondaries of changes; it is for who did
+// not hear it.
+func (s *Secondary) Refresh(ctx context.Context, zone dnsname.Name) error {
+	return s.command(ctx, zone, "refresh")
 }

@@ -32,6 +32,21 @@ func (s *Secondary) reaches(t testing.TB, zone dnsname.Name, serial uint32) {
 	})
 }
 
+// catchesUp has the secondary ask its primaries until it has their serial.
+func (s *Secondary) catchesUp(t testing.TB, zone dnsname.Name, serial uint32) {
+	t.Helper()
+	until(t, "caught up", func() bool {
+		has, err := s.Serial(t.Context(), zone)
+		if err == nil && has == serial {
+			return true
+		}
+		if err := s.Refresh(t.Context(), zone); err != nil {
+			t.Error(err)
+		}
+		return t.Failed()
+	})
+}
+
 func TestASecondaryFollows(t *testing.T) {
 	t.Parallel()
 	one, two := startPod(t, named.Primary, false), startPod(t, named.Secondary, false)
@@ -43,11 +58,11 @@ func TestASecondaryFollows(t *testing.T) {
 	if _, err := s.Serial(ctx, d.zone); !errors.Is(err, backend.ErrNoZone) {
 		t.Errorf("before it follows: %v", err)
 	}
-	if _, err := s.CatchUp(ctx, d.zone, 1); !errors.Is(err, backend.ErrNoZone) {
-		t.Errorf("catching up with a zone that it does not have: %v", err)
+	if err := s.Refresh(ctx, d.zone); !errors.Is(err, backend.ErrNoZone) {
+		t.Errorf("asking for a zone that it does not have: %v", err)
 	}
 	for i, want := range []bool{true, false} {
-		if changed, err := s.Follow(ctx, d.zone, primaries); changed != want || err != nil {
+		if changed, err := s.Follow(ctx, d.zone, primaries, false); changed != want || err != nil {
 			t.Errorf("call %d to follow: %t, %v", i, changed, err)
 		}
 	}
@@ -66,8 +81,12 @@ func TestASecondaryFollows(t *testing.T) {
 			t.Errorf("with the key for transfers there are %d sets, want 14", sets.Len())
 		}
 	}
-	if _, err := one.secondary(reader).Follow(ctx, d.zone, primaries); !errors.Is(err, backend.ErrConflict) {
+	if _, err := one.secondary(reader).Follow(ctx, d.zone, primaries, false); !errors.Is(err, backend.ErrConflict) {
 		t.Errorf("a primary is to follow: %v", err)
+	}
+	if changed, err := one.secondary(reader).Follow(ctx, d.zone, []netip.AddrPort{two.address()}, true); !changed ||
+		err != nil {
+		t.Errorf("a former primary is to follow: %t, %v", changed, err)
 	}
 	for range 2 {
 		if err := s.Remove(ctx, d.zone); err != nil {
@@ -88,7 +107,7 @@ func TestASecondaryHoldsSomethingElse(t *testing.T) {
 	access.settings = Settings{AlsoNotify: []netip.AddrPort{two.address()}}
 	d := newDesk(t, "example.org.", one.client(access))
 	s := two.secondary(newGrant())
-	if _, err := s.Follow(t.Context(), d.zone, []netip.AddrPort{one.address()}); err != nil {
+	if _, err := s.Follow(t.Context(), d.zone, []netip.AddrPort{one.address()}, false); err != nil {
 		t.Fatal(err)
 	}
 	content := d.content(5)
@@ -121,16 +140,12 @@ func TestASecondaryThatHearsNothing(t *testing.T) {
 	d := newDesk(t, "example.org.", one.client(newGrant()))
 	s := two.secondary(newGrant())
 	d.delivered(d.content(10))
-	if _, err := s.Follow(t.Context(), d.zone, []netip.AddrPort{one.address()}); err != nil {
+	if _, err := s.Follow(t.Context(), d.zone, []netip.AddrPort{one.address()}, false); err != nil {
 		t.Fatal(err)
 	}
 	for hosts := 10; hosts < 13; hosts++ {
 		serial := d.delivered(d.content(hosts))["0"].Serial
-		until(t, "caught up", func() bool {
-			current, err := s.CatchUp(t.Context(), d.zone, serial)
-			return current && err == nil
-		})
-		s.reaches(t, d.zone, serial)
+		s.catchesUp(t, d.zone, serial)
 	}
 }
 
@@ -147,20 +162,20 @@ func TestASecondaryWithTheWrongKey(t *testing.T) {
 	until(t, "took another key", func() bool { return two.accepts(other.Name) })
 	access.set(func() { access.transfer = other })
 	primaries := []netip.AddrPort{one.address()}
-	if _, err := s.Follow(t.Context(), d.zone, primaries); err != nil {
+	if _, err := s.Follow(t.Context(), d.zone, primaries, false); err != nil {
 		t.Fatal(err)
 	}
-	if current, err := s.CatchUp(t.Context(), d.zone, serial); current || err != nil {
-		t.Errorf("with a key that the primary does not know: %t, %v", current, err)
+	if err := s.Refresh(t.Context(), d.zone); err != nil {
+		t.Error(err)
+	}
+	if has, err := s.Serial(t.Context(), d.zone); backend.Class(err) != backend.ErrUnavailable {
+		t.Errorf("with a key that the primary does not know: %d, %v", has, err)
 	}
 	access.set(func() { access.transfer = testKey("bindy-transfer") })
-	if changed, err := s.Follow(t.Context(), d.zone, primaries); !changed || err != nil {
+	if changed, err := s.Follow(t.Context(), d.zone, primaries, false); !changed || err != nil {
 		t.Errorf("after a change of keys: %t, %v", changed, err)
 	}
-	until(t, "caught up", func() bool {
-		current, err := s.CatchUp(t.Context(), d.zone, serial)
-		return current && err == nil
-	})
+	s.catchesUp(t, d.zone, serial)
 }
 
 // TestServersForOthersOnly has servers that answer a network in which neither the operator nor the other server is.
@@ -174,13 +189,10 @@ func TestServersForOthersOnly(t *testing.T) {
 	s := two.secondary(newGrant())
 	for hosts := 3; hosts < 5; hosts++ {
 		serial := d.delivered(d.content(hosts))["0"].Serial
-		if _, err := s.Follow(t.Context(), d.zone, []netip.AddrPort{one.address()}); err != nil {
+		if _, err := s.Follow(t.Context(), d.zone, []netip.AddrPort{one.address()}, false); err != nil {
 			t.Fatal(err)
 		}
-		until(t, "caught up", func() bool {
-			current, err := s.CatchUp(t.Context(), d.zone, serial)
-			return current && err == nil
-		})
+		s.catchesUp(t, d.zone, serial)
 	}
 	answer, err := one.server().Lookup(t.Context(), rr.Key{Name: d.zone, Type: rr.TypeNS})
 	if err != nil || answer.Rcode != "REFUSED" {

@@ -71,10 +71,7 @@ func remote(at netip.AddrPort) string {
 
 // Notify has the server tell the secondaries of a zone what serial it has.
 func (c *Client) Notify(ctx context.Context, zone dnsname.Name) error {
-	if err := c.call(ctx, func(s *bindcar.Client) error { return s.Command(ctx, "notify", text(zone)) }); err != nil {
-		return fmt.Errorf("having %s tell the secondaries of zone %s: %w", c.Server(), zone, err)
-	}
-	return nil
+	return c.command(ctx, zone, "notify")
 }
 
 // Configure brings the settings of a zone into the wanted state, and who may update it: we. It reports whether anything

@@ -58,6 +58,14 @@ func classified(err error) error {
 	return e
 }
 
+// command has BIND do something about a zone, by the word that rndc has for it.
+func (p *pod) command(ctx context.Context, zone dnsname.Name, word string) error {
+	if err := p.call(ctx, func(s *bindcar.Client) error { return s.Command(ctx, word, text(zone)) }); err != nil {
+		return fmt.Errorf("having %s %s zone %s: %w", p.title(), word, zone, err)
+	}
+	return nil
+}
+
 func (p *pod) settings(ctx context.Context, zone dnsname.Name) (s bindcar.ZoneSettings, err error) {
 	err = p.call(ctx, func(sidecar *bindcar.Client) (err error) {
 		s, err = sidecar.Settings(ctx, text(zone))

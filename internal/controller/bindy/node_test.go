@@ -53,8 +53,9 @@ type wiredFollower struct {
 	node *bindNode
 }
 
-func (f wiredFollower) Follow(ctx context.Context, zone dnsname.Name, primaries []netip.AddrPort) (bool, error) {
-	return f.Secondary.Follow(ctx, zone, f.node.wires(primaries))
+func (f wiredFollower) Follow(ctx context.Context, zone dnsname.Name, primaries []netip.AddrPort,
+	anew bool) (bool, error) {
+	return f.Secondary.Follow(ctx, zone, f.node.wires(primaries), anew)
 }
 
 // realDNS makes the clients that the operator has.

@@ -39,32 +39,43 @@ func (d *Deliveries) Has(id zone.ID, server string) bool {
 	st, unlock := d.state.Lock()
 	defer unlock()
 	z := st.zones[id]
-	if z == nil || !z.accepted {
-		return false
-	}
 	a := z.at(server)
-	return a != nil && a.report != nil && a.report.Seq > 0
+	return a != nil && z.accepted && a.report != nil && a.report.Seq > 0
 }
 
-// Newest returns the serial of the newest content of a Zone that a server has confirmed, 0 if none has, which content
-// that is, and which one is wanted now.
-func (d *Deliveries) Newest(id zone.ID) (serial uint32, seq, wanted uint64) {
+// A Newest is the newest content of a Zone that a server has confirmed.
+type Newest struct {
+	Serial uint32 // 0: there is none
+	Seq    uint64
+	Wanted uint64 // the one that is wanted now
+	Label  uint32 // the newest serial that servers are given
+	Given  string // the first of those that have been given that in this run; "": none has
+}
+
+// Newest returns the newest content of a Zone that a server has confirmed.
+func (d *Deliveries) Newest(id zone.ID) (out Newest) {
 	st, unlock := d.state.Lock()
 	defer unlock()
-	z := st.zones[id]
-	if z == nil {
-		return 0, 0, 0
-	}
-	l := z.current()
+	l := st.zones[id].current()
 	if l == nil {
-		return 0, 0, 0
+		return out
 	}
-	for _, a := range l.at {
-		if r := a.report; r != nil && !a.leaving && r.Seq > seq {
-			serial, seq = r.Serial, r.Seq
+	label, labelled := l.feed.Label()
+	out.Wanted, out.Label = l.seq, label.Serial
+	for key, a := range l.at {
+		r := a.report
+		if r == nil || a.leaving {
+			continue
+		}
+		if r.Seq > out.Seq {
+			out.Serial, out.Seq = r.Serial, r.Seq
+		}
+		if server := key.target.Server; labelled && r.Given == label.Serial && r.Serial == label.Serial &&
+			(out.Given == "" || server < out.Given) {
+			out.Given = server
 		}
 	}
-	return serial, seq, l.seq
+	return out
 }
 
 // Attached reports whether a server is being brought a zone, or has it, or is losing it.

@@ -194,9 +194,6 @@ func (d *Deliveries) Reached(home, claim zone.ID, key rr.Key) controller.Outcome
 	st, unlock := d.state.Lock()
 	defer unlock()
 	z := st.zones[home]
-	if z == nil {
-		return controller.Not(controller.ReasonPending, "It is about to be delivered.")
-	}
 	l := z.current()
 	if l == nil {
 		return controller.Not(controller.ReasonPending, "It is about to be delivered.")

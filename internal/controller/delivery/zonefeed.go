@@ -49,8 +49,11 @@ type zoneFeed struct {
 	traced  []traced           // changes that are followed, by seq
 }
 
-// current returns the feed under the name that the Zone has now, nil if it is not delivered.
+// current returns the feed under the name that the Zone has now, nil if it is not delivered, or not known.
 func (z *delivery) current() *zoneFeed {
+	if z == nil {
+		return nil
+	}
 	if l := z.feeds[z.snapshot.Name]; l != nil && l.live {
 		return l
 	}

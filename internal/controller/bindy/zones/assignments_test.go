@@ -53,6 +53,12 @@ func (c *configured) Configure(context.Context, dnsname.Name) (bool, error) {
 	return true, nil
 }
 
+func (*configured) Notify(context.Context, dnsname.Name) error { return nil }
+
+func (*configured) Signatures(context.Context, dnsname.Name) (backend.Signatures, error) {
+	return backend.Signatures{}, nil
+}
+
 // A pair are two pods of the instance aPrimary, of which the second is away, and the Zone of another dialect that goes
 // to both.
 type pair struct {

@@ -42,8 +42,8 @@ func (z *Zones) ContentOf(instance client.ObjectKey, uid types.UID) (names []str
 	for _, id := range follows {
 		st, unlock := z.state.Lock()
 		f := st.follows[id][uid]
-		there := f != nil && f.there && f.whole
-		without := st.elder(id, instance) != "" || f != nil && f.lastApplied == nothing && st.noSource(f) != ""
+		there := f != nil && f.there() && f.whole
+		without := st.elder(id, instance) != "" || f != nil && f.told == nothing && st.noSource(f) != ""
 		unlock()
 		if without || z.deliveriesOf(id).Refused(id) {
 			continue
@@ -57,7 +57,7 @@ func (z *Zones) ContentOf(instance client.ObjectKey, uid types.UID) (names []str
 	return slices.Compact(names), complete
 }
 
-// atPrimary is ContentOf a primary.
+// atPrimary is ContentOf a primary, in no order.
 func (z *Zones) atPrimary(pod *Pod, ids []zone.ID) (names []string, complete bool) {
 	complete = true
 	wanted := map[zone.ID]bool{}
@@ -74,6 +74,5 @@ func (z *Zones) atPrimary(pod *Pod, ids []zone.ID) (names []string, complete boo
 			names = append(names, dialect.CanonicalZone(name.String()))
 		}
 	}
-	slices.Sort(names)
-	return slices.Compact(names), complete
+	return names, complete
 }

@@ -137,12 +137,7 @@ func (z *Zones) removed(pod types.UID, name string) {
 	}
 	st, unlock := z.state.Lock()
 	defer unlock()
-	for id, follows := range st.follows {
-		if f := follows[pod]; f != nil && f.name == at {
-			st.forget(f)
-			z.servers.Enqueue(followID(id, pod))
-		}
-	}
+	st.forgetAt(pod, func(f *follow) bool { return f.name == at })
 }
 
 // elder says that an older zone has an instance, as a sentence; "": none has.

@@ -226,42 +226,37 @@ func (z *Zones) restarted(p *Pod) {
 	}
 	st, unlock := z.state.Lock()
 	defer unlock()
-	for id, follows := range st.follows {
-		if f := follows[p.UID]; f != nil {
-			st.forget(f)
-			z.servers.Enqueue(followID(id, p.UID))
-		}
-	}
+	st.forgetAt(p.UID, func(*follow) bool { return true })
 }
 
 var errNoKeys = errors.New("there are no keys yet")
 
 // keysFor reads the keys that are in use at a server.
 func (z *Zones) keysFor(ctx context.Context, s *dialect.Server) (update, transfer bind9.Key, err error) {
-	for _, k := range []struct {
-		name    string
-		purpose bind9.Purpose
-		into    *bind9.Key
-	}{{dialect.KeySecret(s.Instance.Name), bind9.ForOperator, &update},
-		{s.TransferSecret(), bind9.ForTransfer, &transfer}} {
-		secret, err := z.Servers.Secret(ctx, client.ObjectKey{Namespace: s.Instance.Namespace, Name: k.name})
-		if err != nil {
-			return update, transfer, err
-		}
-		if secret == nil {
-			return update, transfer, errNoKeys
-		}
-		ring, err := bind9.ReadRing(k.purpose, secret.Data, secret.Annotations)
-		if err != nil {
-			return update, transfer, fmt.Errorf("%w: %w", errNoKeys, err)
-		}
-		i := slices.IndexFunc(ring.Keys, func(key bind9.Key) bool { return key.Name == ring.InUse })
-		if i < 0 {
-			return update, transfer, errNoKeys
-		}
-		*k.into = ring.Keys[i]
+	update, err = z.keyIn(ctx, s, dialect.KeySecret(s.Instance.Name), bind9.ForOperator)
+	if err == nil {
+		transfer, err = z.keyIn(ctx, s, s.TransferSecret(), bind9.ForTransfer)
 	}
-	return update, transfer, nil
+	return update, transfer, err
+}
+
+func (z *Zones) keyIn(ctx context.Context, s *dialect.Server, name string, purpose bind9.Purpose) (bind9.Key, error) {
+	secret, err := z.Servers.Secret(ctx, client.ObjectKey{Namespace: s.Instance.Namespace, Name: name})
+	switch {
+	case err != nil:
+		return bind9.Key{}, err
+	case secret == nil:
+		return bind9.Key{}, errNoKeys
+	}
+	ring, err := bind9.ReadRing(purpose, secret.Data, secret.Annotations)
+	if err != nil {
+		return bind9.Key{}, fmt.Errorf("%w: %w", errNoKeys, err)
+	}
+	key, ok := ring.Key()
+	if !ok {
+		return bind9.Key{}, errNoKeys
+	}
+	return key, nil
 }
 
 // putHost notes an instance, and tells Deliveries where that has changed.

@@ -20,16 +20,9 @@ func (z *Zones) Inspect(id zone.ID) (delivery.Inspected, error) {
 	}
 	st, unlock := z.state.Lock()
 	defer unlock()
-	var secondaries []delivery.ServerStanding
-	for _, f := range st.follows[out.Home] {
-		if !f.writes {
-			secondaries = append(secondaries, st.standing(f))
-		}
+	for _, f := range st.secondariesOf(out.Home) {
+		out.Servers = append(out.Servers, st.standing(f))
 	}
-	slices.SortFunc(secondaries, func(a, b delivery.ServerStanding) int {
-		return cmp.Or(cmp.Compare(a.Place, b.Place), cmp.Compare(a.Server, b.Server))
-	})
-	out.Servers = append(out.Servers, secondaries...)
 	return out, nil
 }
 
@@ -42,19 +35,26 @@ func (z *Zones) Looks(id zone.ID) (dnsname.Name, []delivery.ServerLook, error) {
 	content := out[0].Content
 	st, unlock := z.state.Lock()
 	defer unlock()
-	var secondaries []delivery.ServerLook
+	for _, f := range st.secondariesOf(id) {
+		out = append(out, delivery.ServerLook{
+			Delivered: delivery.Delivered{Place: placeOf(f.pod.instance), Zone: f.name}, Server: f.pod.Title(),
+			Look: engine.Look{Zone: f.name, Server: string(f.pod.UID), Content: content, Reader: f.pod.follower},
+		})
+	}
+	return name, out, nil
+}
+
+// secondariesOf is what is known of a zone at its secondaries, in their order.
+func (st *state) secondariesOf(id zone.ID) (out []*follow) {
 	for _, f := range st.follows[id] {
 		if !f.writes {
-			secondaries = append(secondaries, delivery.ServerLook{
-				Delivered: delivery.Delivered{Place: placeOf(f.pod.instance), Zone: f.name}, Server: f.pod.Title(),
-				Look: engine.Look{Zone: f.name, Server: string(f.pod.UID), Content: content, Reader: f.pod.follower},
-			})
+			out = append(out, f)
 		}
 	}
-	slices.SortFunc(secondaries, func(a, b delivery.ServerLook) int {
-		return cmp.Or(cmp.Compare(a.Place, b.Place), cmp.Compare(a.Server, b.Server))
+	slices.SortFunc(out, func(a, b *follow) int {
+		return cmp.Or(compareKeys(a.pod.instance, b.pod.instance), compareKeys(a.pod.key, b.pod.key))
 	})
-	return name, append(out, secondaries...), nil
+	return out
 }
 
 // standing says how a secondary stands.

@@ -32,7 +32,7 @@ func TestWhatAPodHasLostIsForgotten(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f := &follow{zone: id, name: name, there: true, serial: 7, seen: 7, need: 3, whole: true, lastApplied: "x"}
+			f := &follow{zone: id, name: name, told: "x", serial: 7, seen: 7, need: 3, whole: true}
 			z := &Zones{
 				servers: controller.NewWriter(1, slog.New(slog.DiscardHandler), func(context.Context, zone.ID) error {
 					return nil
@@ -43,7 +43,7 @@ func TestWhatAPodHasLostIsForgotten(t *testing.T) {
 			st.follows[id] = map[types.UID]*follow{"p": f}
 			unlock()
 			z.removed(tt.pod, tt.name)
-			if gone := !f.there && f.serial == 0 && f.seen == 0 && f.need == 0 && !f.whole; gone != tt.forgotten {
+			if gone := !f.there() && f.serial == 0 && f.seen == 0 && f.need == 0 && !f.whole; gone != tt.forgotten {
 				t.Errorf("it is known yet: %+v", f)
 			}
 		})

@@ -2,17 +2,21 @@ package zones
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"strconv"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/bind9"
+	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/bindy/servers"
 	"github.com/zonefold/zonefold/internal/controller/delivery"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
@@ -146,4 +150,60 @@ func portOf(p *corev1.Pod, container string, otherwise uint16) uint16 {
 		}
 	}
 	return otherwise
+}
+
+// Bounds of the calls about zones to one pod. A pod whose node is lost keeps whoever calls it waiting, and would have
+// all workers wait if each of its zones called it.
+const (
+	callsAtOnce = 3
+	slowFailure = time.Second
+	callAgain   = 100 * time.Millisecond
+)
+
+// A gate lets few calls to a pod through, and for a while none after one has failed slowly.
+type gate struct {
+	calls int
+	fails int
+	until time.Time
+}
+
+// call makes a call to the pod, or asks for it later.
+func (p *Pod) call(clock func() time.Time, do func() error) error {
+	began := clock()
+	if wait := p.enter(began); wait > 0 {
+		return &controller.Later{After: wait}
+	}
+	err := do()
+	p.leave(began, clock(), err)
+	return err
+}
+
+// enter says how long to wait; 0: leave has to follow.
+func (p *Pod) enter(now time.Time) time.Duration {
+	s, unlock := p.state.Lock()
+	defer unlock()
+	switch {
+	case now.Before(s.gate.until):
+		return s.gate.until.Sub(now)
+	case s.gate.calls >= callsAtOnce, s.gate.calls > 0 && s.gate.fails > 0:
+		return callAgain
+	}
+	s.gate.calls++
+	return 0
+}
+
+func (p *Pod) leave(began, now time.Time, err error) {
+	s, unlock := p.state.Lock()
+	defer unlock()
+	s.gate.calls--
+	var later *controller.Later
+	if errors.As(err, &later) {
+		err = later.Err
+	}
+	if err == nil || now.Sub(began) < slowFailure {
+		s.gate.fails = 0
+		return
+	}
+	s.gate.fails++
+	s.gate.until = now.Add(backend.Doubled{First: time.Second, Most: 3 * lastAgain}.After(s.gate.fails))
 }

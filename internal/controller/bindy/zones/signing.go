@@ -10,7 +10,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
-	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/bind9"
 	"github.com/zonefold/zonefold/internal/controller"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
@@ -21,11 +20,6 @@ import (
 // A zone is signed by one of its primaries, whose keys are in its volume; the others follow it as secondaries do. Two
 // that signed would have keys of their own, and a resolver that has the keys of one would take the answers of the other
 // for forged. The signer stays who it is: the parent zone names its keys.
-
-// A SigningServer is a primary server that tells of signatures.
-type SigningServer interface {
-	Signatures(ctx context.Context, zone dnsname.Name) (backend.Signatures, error)
-}
 
 // Words of dnssecPolicy beside the name of the servers' policy.
 const (
@@ -166,13 +160,12 @@ func (k *known) signed() bool {
 const insecureTries = 8
 
 // lookAtSignatures notes what the signer of a zone shows, and reports whether there is more to come.
-func (z *Zones) lookAtSignatures(ctx context.Context, f *follow, name dnsname.Name) (more bool, err error) {
-	server, ok := f.pod.server.Backend.(SigningServer)
+func (z *Zones) lookAtSignatures(ctx context.Context, at Primary, f *follow, name dnsname.Name) (more bool, err error) {
 	signer := z.fleetOf(f.zone).signer
-	if !ok || signer.policy == "" {
+	if signer.policy == "" {
 		return false, nil
 	}
-	now, err := server.Signatures(ctx, name)
+	now, err := at.Signatures(ctx, name)
 	if err != nil {
 		return false, err
 	}

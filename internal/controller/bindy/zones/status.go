@@ -201,6 +201,8 @@ type zoneState struct {
 // stateOf finds out how far a zone is at each of its instances.
 func (z *Zones) stateOf(id zone.ID, fleet fleetOf, out delivery.ZoneOutcome) zoneState {
 	s := zoneState{fleet: fleet, served: out.Served, at: map[client.ObjectKey]instanceNews{}}
+	st, unlock := z.state.Lock()
+	defer unlock()
 	for _, key := range fleet.primaries {
 		n := instanceNews{state: v1beta1.StateClaimed}
 		if i := slices.IndexFunc(out.Places, func(p delivery.PlaceOutcome) bool {
@@ -220,17 +222,15 @@ func (z *Zones) stateOf(id zone.ID, fleet fleetOf, out delivery.ZoneOutcome) zon
 				}
 				s.primary = append(s.primary, p.Message)
 			}
-		} else if trouble := z.troubleOf(key); trouble != "" {
-			n = instanceNews{state: v1beta1.StateFailed, message: trouble}
-			s.primary = append(s.primary, trouble)
+		} else if h := st.hosts[key]; h != nil && h.trouble != "" {
+			n = instanceNews{state: v1beta1.StateFailed, message: h.trouble}
+			s.primary = append(s.primary, h.trouble)
 		}
 		s.at[key] = n
 	}
 	for _, key := range fleet.idle {
 		s.at[key] = instanceNews{state: v1beta1.StateClaimed, message: "It has no pods: replicas is 0."}
 	}
-	st, unlock := z.state.Lock()
-	defer unlock()
 	s.signatures = st.know(id).signatures
 	for _, key := range fleet.secondaries {
 		n := st.secondaryNews(id, key, out.Label.Serial)
@@ -248,16 +248,6 @@ func (z *Zones) stateOf(id zone.ID, fleet fleetOf, out delivery.ZoneOutcome) zon
 		s.at[key] = n
 	}
 	return s
-}
-
-// troubleOf says why an instance can have no zones now, empty if it can.
-func (z *Zones) troubleOf(key client.ObjectKey) string {
-	st, unlock := z.state.Lock()
-	defer unlock()
-	if h := st.hosts[key]; h != nil {
-		return h.trouble
-	}
-	return ""
 }
 
 // secondaryNews is how far a secondary instance is.

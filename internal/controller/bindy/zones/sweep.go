@@ -141,7 +141,7 @@ func (z *Zones) clean(ctx context.Context, p *corev1.Pod, zones []v1beta1.Instan
 		switch {
 		case z.wants(instance, old.ZoneName):
 			continue
-		case z.attached(instance, p.UID, old.ZoneName):
+		case z.attached(z.podAt(instance, p.UID), old.ZoneName):
 			waits = true
 			continue
 		}
@@ -149,8 +149,8 @@ func (z *Zones) clean(ctx context.Context, p *corev1.Pod, zones []v1beta1.Instan
 			return waits, err
 		}
 		z.removed(p.UID, old.ZoneName)
-		if z.wants(instance, old.ZoneName) { // since a moment ago, when it may have been there still
-			z.lost(instance, p.UID)
+		if pod := z.podAt(instance, p.UID); pod != nil && z.wants(instance, old.ZoneName) {
+			z.restarted(pod) // since a moment ago, when it may have been there still
 		}
 	}
 	return waits, nil
@@ -164,19 +164,11 @@ func (z *Zones) podAt(instance client.ObjectKey, uid types.UID) *Pod {
 }
 
 // attached reports whether the engine has to do with a zone at a pod.
-func (z *Zones) attached(instance client.ObjectKey, uid types.UID, name string) bool {
-	p := z.podAt(instance, uid)
+func (z *Zones) attached(p *Pod, name string) bool {
 	at, err := dialect.ZoneName(name)
 	if p == nil || !p.primary || err != nil {
 		return false
 	}
 	d := z.assigner.Load()
 	return z.deliveries.Attached(p.server.Name, at) || d != nil && d.Attached(p.server.Name, at)
-}
-
-// lost has the zones of a pod looked at again.
-func (z *Zones) lost(instance client.ObjectKey, uid types.UID) {
-	if p := z.podAt(instance, uid); p != nil {
-		z.restarted(p)
-	}
 }

@@ -45,7 +45,7 @@ import (
 // DNS is what the dialect needs to deliver zones: the controllers know no backend, so who puts the parts together makes
 // the clients of pods.
 type DNS struct {
-	// Primary makes the client of a primary server, the same one for the same Pod. The Backend may be a Configurer.
+	// Primary makes the client of a primary server, the same one for the same Pod. The Backend may be a Primary.
 	Primary func(*Pod) (delivery.Server, error)
 	// Secondary makes the client of a secondary server.
 	Secondary func(*Pod) (Follower, error)
@@ -61,23 +61,18 @@ type DNS struct {
 type Follower interface {
 	engine.Reader // of what it has of a zone
 
-	Follow(ctx context.Context, zone dnsname.Name, primaries []netip.AddrPort) (changed bool, err error)
+	// Follow has it follow the primaries. Anew, what it has from when it was a primary itself goes first; else that is
+	// ErrConflict.
+	Follow(ctx context.Context, zone dnsname.Name, primaries []netip.AddrPort, anew bool) (changed bool, err error)
 	Remove(ctx context.Context, zone dnsname.Name) error
-	// Demote removes what it has of a zone from when it was a primary: then Follow refuses with ErrConflict.
-	Demote(ctx context.Context, zone dnsname.Name) error
 	// Serial is the one that it has of a zone.
 	Serial(ctx context.Context, zone dnsname.Name) (uint32, error)
 	// Holds reads all that it has of a zone, and reports whether that is what is wanted.
 	Holds(ctx context.Context, zone dnsname.Name, want rr.Sets) (bool, error)
 	// Renew has it transfer the whole zone.
 	Renew(ctx context.Context, zone dnsname.Name) error
-	// CatchUp has it ask the primaries unless it has a serial.
-	CatchUp(ctx context.Context, zone dnsname.Name, serial uint32) (current bool, err error)
-}
-
-// A Configurer is a primary server whose zones have settings beside their content.
-type Configurer interface {
-	Configure(ctx context.Context, zone dnsname.Name) (changed bool, err error)
+	// Refresh has it ask the primaries.
+	Refresh(ctx context.Context, zone dnsname.Name) error
 }
 
 // Config is what the zones need from outside.
@@ -110,7 +105,6 @@ type Zones struct {
 	zones   *controller.Writer // their statuses
 	records *controller.Writer // their statuses
 	servers *controller.Writer // what a zone is at one pod, beside its content
-	notices *controller.Writer // to secondaries
 
 	// of the zones of another dialect; nil: there is none, or it has not begun
 	assigner        atomic.Pointer[delivery.Deliveries]
@@ -188,7 +182,6 @@ func New(c Config) *Zones {
 	z.records.Busy = z.backlog.Busy
 	z.servers = controller.NewWriter(8, c.Log, z.serve)
 	z.assignmentQueue = controller.NewWriter(2, c.Log, z.reconcileAssignment)
-	z.notices = controller.NewWriter(4, c.Log, z.notify)
 	return z
 }
 
@@ -216,7 +209,7 @@ func (z *Zones) knowNothing() {
 
 // writers are those of the Zones.
 func (z *Zones) writers() []*controller.Writer {
-	return []*controller.Writer{z.zones, z.records, z.servers, z.assignmentQueue, z.notices}
+	return []*controller.Writer{z.zones, z.records, z.servers, z.assignmentQueue}
 }
 
 // End ends what New has begun.

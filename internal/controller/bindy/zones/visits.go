@@ -1,0 +1,265 @@
+package zones
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/bindy/servers"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/zone"
+)
+
+// A follow is what is known of a zone at one pod, beside what Deliveries know: how far a secondary is. Its zone, pod
+// and role stay; only who has the state reads or changes the rest.
+type follow struct {
+	zone    zone.ID
+	pod     *Pod
+	writes  bool         // the server is a primary of the zone
+	told    string       // what the server was told of the zone last; "": nothing, or it may have lost that
+	name    dnsname.Name // under which it was told
+	serial  uint32       // that a secondary has confirmed; 0: none
+	need    uint64       // the content that was wanted when it came; 0: it is about to be looked at
+	whole   bool         // a secondary has had that, or a newer one
+	trouble string       // why not, as a sentence
+	tries   int          // without success
+
+	suspectSince time.Time // since when its content is suspect, whatever its serial; zero: it is not
+	renewed      int       // how often it was told to transfer all because of that
+
+	seen   uint32    // the serial that a secondary was seen with last
+	behind time.Time // since when it makes no progress; zero: it has what it should
+	next   time.Time // when it is to be asked
+	heard  time.Time // when a secondary has answered last, about the zone; zero: it has not yet
+}
+
+// nothing is what a secondary has been told that has no server to transfer a zone from.
+const nothing = "nothing"
+
+// there reports whether the server has been told to have the zone.
+func (f *follow) there() bool { return f.told != "" && f.told != nothing }
+
+// forget has a server told of the zone anew, and asked what it has of it.
+func (*state) forget(f *follow) {
+	f.told, f.serial, f.seen, f.need, f.whole, f.tries = "", 0, 0, 0, false, 0
+}
+
+// forgetAt forgets what is known of the zones at a pod that something is true of, and has them looked at.
+func (st *state) forgetAt(pod types.UID, is func(*follow) bool) {
+	for id, follows := range st.follows {
+		if f := follows[pod]; f != nil && is(f) {
+			st.forget(f)
+			st.z.servers.Enqueue(followID(id, pod))
+		}
+	}
+}
+
+// followID identifies a zone at a pod in a queue.
+func followID(id zone.ID, pod types.UID) zone.ID {
+	return zone.ID{Kind: id.Kind + " " + string(pod), Namespace: id.Namespace, Name: id.Name}
+}
+
+// followOf returns what is known of a zone at a pod, nil if the zone is not to be there.
+func (st *state) followOf(queued zone.ID) *follow {
+	kind, pod, _ := strings.Cut(queued.Kind, " ")
+	return st.follows[zone.ID{Kind: kind, Namespace: queued.Namespace, Name: queued.Name}][types.UID(pod)]
+}
+
+// visitServers has every pod of a zone looked at, primaries first, and forgets those that are not the zone's any more.
+func (z *Zones) visitServers(id zone.ID) {
+	st, unlock := z.state.Lock()
+	defer unlock()
+	before, now := st.follows[id], map[types.UID]*follow{}
+	for _, key := range st.fleets[id].all() {
+		h := st.hosts[key]
+		if h == nil {
+			continue
+		}
+		for _, p := range h.pods {
+			f, writes := before[p.UID], slices.Contains(st.fleets[id].primaries, key)
+			if f == nil || f.pod != p || f.writes != writes {
+				f = &follow{zone: id, pod: p, writes: writes}
+			}
+			now[p.UID] = f
+			z.servers.Enqueue(followID(id, p.UID))
+		}
+	}
+	if st.follows[id] = now; len(now) == 0 {
+		delete(st.follows, id)
+		delete(st.notified, id)
+	}
+}
+
+// visitConfirmed has a zone of another dialect looked at at those primaries that have confirmed it and were not looked
+// at since: it was made there with the settings of a moment ago. That a server confirms what another one has is news of
+// nothing else.
+func (z *Zones) visitConfirmed(id zone.ID) {
+	var made []*Pod
+	st, unlock := z.state.Lock()
+	for _, f := range st.follows[id] {
+		if f.writes && !f.there() {
+			made = append(made, f.pod)
+		}
+	}
+	unlock()
+	for _, p := range made {
+		if z.assigner.Load().Has(id, p.server.Name) {
+			z.servers.Enqueue(followID(id, p.UID))
+		}
+	}
+}
+
+// visitAll has the zones of an instance looked at wherever they are: primaries and secondaries know each other's
+// addresses.
+func (z *Zones) visitAll(instance client.ObjectKey) {
+	st, unlock := z.state.Lock()
+	var ids []zone.ID
+	for id, fleet := range st.fleets {
+		if fleet.has(instance) {
+			ids = append(ids, id)
+		}
+	}
+	unlock()
+	for _, id := range ids {
+		z.changed(id)
+	}
+}
+
+// serve brings what a zone is at one pod, beside its content, to what it should be.
+func (z *Zones) serve(ctx context.Context, id zone.ID) error {
+	st, unlock := z.state.Lock()
+	f := st.followOf(id)
+	if f == nil {
+		unlock()
+		return nil
+	}
+	sources, noSource, stale := st.sourcesOf(f)
+	if noSource != "" { // what it has of another zone says nothing about this one
+		if f.told != nothing {
+			st.forget(f)
+		}
+		st.suspect(f, z.Clock.Now())
+	}
+	bound := servers.CallTime
+	if !f.suspectSince.IsZero() {
+		bound = wholeZone
+	}
+	unlock()
+	name, served, _ := z.nameOf(f.zone)
+	if !served {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, bound)
+	defer cancel()
+	if noSource != "" || !f.writes && len(sources) == 0 {
+		z.tell(f, noSource)
+		if !stale {
+			return nil
+		}
+	}
+	return f.pod.call(z.Clock.Now, func() error {
+		switch {
+		case stale:
+			return z.removeStale(ctx, f, name)
+		case f.writes:
+			return z.configure(ctx, f, name)
+		}
+		return z.follow(ctx, f, name, sources)
+	})
+}
+
+// sourcesOf returns the primaries that a pod can transfer a zone from. If none is of its cluster, or an older zone has
+// its place, noSource says so as a sentence. What a pod has without a source is stale until it is removed.
+func (st *state) sourcesOf(f *follow) (sources []*Pod, noSource string, stale bool) {
+	h := st.hosts[f.pod.instance]
+	if h == nil {
+		return nil, "", false
+	}
+	sources, _ = st.podsOf(st.held(f.zone, st.fleets[f.zone].primaries), h.transfer)
+	if noSource = st.noSource(f); noSource != "" {
+		return sources, noSource, f.told != nothing
+	}
+	return sources, st.elder(f.zone, f.pod.instance), false
+}
+
+// podsOf are the pods of instances, and those that are to go and serve for a moment more.
+//
+// Only those of one transfer key count: each cluster has its own, so a server of another one can neither transfer from
+// it nor to it.
+func (st *state) podsOf(instances []client.ObjectKey, transfer client.ObjectKey) (pods, ending []*Pod) {
+	for _, key := range instances {
+		if h := st.hosts[key]; h != nil && h.transfer == transfer {
+			pods, ending = append(pods, h.pods...), append(ending, h.ending...)
+		}
+	}
+	return pods, ending
+}
+
+// addressesOf are where pods answer, in order.
+func addressesOf(pods []*Pod) []netip.AddrPort {
+	out := make([]netip.AddrPort, len(pods))
+	for i, p := range pods {
+		out[i] = p.address
+	}
+	slices.SortFunc(out, netip.AddrPort.Compare)
+	return out
+}
+
+// knows reports whether a server was told something of a zone last.
+func (z *Zones) knows(f *follow, what string) bool {
+	_, unlock := z.state.Lock()
+	defer unlock()
+	return f.told == what
+}
+
+// tell has a zone say what is wrong with it at a pod; "": nothing.
+func (z *Zones) tell(f *follow, trouble string) {
+	_, unlock := z.state.Lock()
+	news := f.trouble != trouble
+	f.trouble = trouble
+	unlock()
+	if news {
+		z.news(f.zone)
+	}
+}
+
+// How soon a server is asked again: it is about to have what it is asked for.
+const firstAgain, lastAgain = 50 * time.Millisecond, 10 * time.Second
+
+// forgiven is how many failures in a row, which take three seconds, are no news: a zone is not there before it is
+// transferred.
+const forgiven = 5
+
+// retry notes what went wrong, if anything did, and asks for another look.
+func (z *Zones) retry(f *follow, err error) error {
+	_, unlock := z.state.Lock()
+	f.tries++
+	after := backend.Doubled{First: firstAgain, Most: lastAgain}.After(f.tries + 1)
+	f.next = z.Clock.Now().Add(after)
+	if backend.Class(err) == backend.ErrNoZone { // somebody has removed it
+		f.told = ""
+	}
+	trouble := f.trouble
+	if err != nil && f.tries > forgiven {
+		trouble = dialect.Sentence("%v.", err)
+	}
+	unlock()
+	z.tell(f, trouble)
+	return &controller.Later{After: after, Err: err}
+}
+
+// recovered ends the trouble of a server that has what it is to have, and has been told all.
+func (z *Zones) recovered(f *follow) {
+	_, unlock := z.state.Lock()
+	f.tries = 0
+	unlock()
+	z.tell(f, "")
+}
