@@ -83,6 +83,7 @@ func (w *witness) raises(e event) {
 	if e.after == nil {
 		delete(w.books.ceilings, e.ref)
 		delete(w.books.used, e.ref)
+		w.reserves.say(e.ref, nil)
 		return
 	}
 	stored, _, _ := unstructured.NestedInt64(e.after.Object, "status", "serialCeiling")
@@ -90,7 +91,11 @@ func (w *witness) raises(e event) {
 	if was := w.books.ceilings[e.ref]; is != was && used != 0 && rr.SerialLess(is, used) && !w.books.undone {
 		w.notef("the ceiling of %s is %d instead of %d now, and the serial %d was used", e.ref, is, was, used)
 	}
+	if was := w.books.ceilings[e.ref]; is != was {
+		w.reserves.put(e.ref, was, is)
+	}
 	w.books.ceilings[e.ref] = is
+	w.reserves.say(e.ref, e.after)
 }
 
 // writtenDown reports whether anything names a set. mu is held.

@@ -68,19 +68,17 @@ func (o *operator) lead(what string) {
 // raising notes that an operator stores a ceiling, until that is answered: it stores no other one of the same object
 // meanwhile, or would take what it stores itself for somebody else's.
 func (o *operator) raising(r *http.Request) (done func()) {
-	if r.Method != http.MethodPatch || r.GetBody == nil || r.Header.Get("Content-Type") != string(types.JSONPatchType) {
-		return func() {}
-	}
-	body, err := r.GetBody()
-	if err != nil {
-		return func() {}
-	}
-	if text, err := io.ReadAll(body); err != nil || !strings.Contains(string(text), "/status/serialCeiling") {
+	ceiling, is := ceilingIn(r)
+	if !is {
 		return func() {}
 	}
 	path := r.URL.Path
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.asksFor(path, ceiling)
+	if r.Header.Get("Content-Type") != string(types.JSONPatchType) {
+		return func() {} // it is about other things, too
+	}
 	if o.raises[path]++; o.raises[path] > 1 {
 		o.world.fail("an operator stores two ceilings at a time: " + effectName(r))
 	}

@@ -56,6 +56,9 @@ func (w *way) apply(ctx context.Context, zone dnsname.Name, b backend.Batch) (ba
 	w.from.world.mu.Unlock()
 	before := w.to.Copy(zone)
 	result, err := w.client().Apply(onTheWire(ctx), zone, b)
+	if err == nil && b.SOA != nil {
+		w.from.world.eyes.uses(w.from, w.at, zone.String(), b.SOA.Serial)
+	}
 	if unsynced && err == nil {
 		w.to.Lose(zone, before)
 		w.to.SetDown(true)

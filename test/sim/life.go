@@ -62,6 +62,7 @@ const (
 //	strip Zone a/org                          somebody takes all finalizers off
 //	wait 5s                                   nothing
 //	holds 192.0.2.1:53                        a server has this by now, and nothing else: a set a line
+//	reads 192.0.2.1:53 2                      it was asked for a whole zone so often by now, at most
 //	says Record a/www                         the status of an object has, as JSON, each line in it by now; "not x": it
 //	                                          has x not
 //	never Zone a/org                          the status of an object never has a line in it from now on; "not x": always
@@ -364,6 +365,8 @@ func (w *World) serverStep(s *server, words []string) error {
 		w.mu.Unlock()
 	case "write":
 		return s.write(words[2:])
+	case "reads":
+		return w.mostReads(s, words)
 	case "keep":
 		return w.restore(s, words)
 	case "lose":

@@ -3,6 +3,7 @@ package sim
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -78,4 +79,19 @@ func (w *witness) listens(r ref, object *unstructured.Unstructured) {
 			w.notef("%s %s", r, wrong)
 		}
 	}
+}
+
+// mostReads notes it as wrong if a server was asked for a whole zone more often than a step says.
+func (w *World) mostReads(s *server, words []string) error {
+	most, err := strconv.Atoi(words[len(words)-1])
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if s.reads > most {
+		w.wrong = append(w.wrong, fmt.Sprintf("%s was asked for a whole zone %d times by now, and at most %d were to be",
+			words[1], s.reads, most))
+	}
+	return nil
 }

@@ -21,6 +21,8 @@ const (
 	// longer may be taken away by a message that is under way,
 	together = 50 * time.Millisecond
 	settled  = time.Second // for so long
+	// two operators lead for no longer, and one may be late
+	feud = time.Minute
 )
 
 // A witness sees each change of an object and each message that a server takes, and notes what must never happen at any
@@ -36,6 +38,7 @@ type witness struct {
 	refused  map[string]string     // a value that a server of a DNSClass does not take
 	silences []silence
 	books    books
+	reserves reserves
 	stays    map[stay]time.Time   // since when statuses name them
 	parted   map[string]time.Time // when a status last ceased to name a zone somewhere
 	wrong    []string
@@ -67,8 +70,8 @@ type value struct {
 func newWitness(now func() time.Time, sources []string) *witness {
 	return &witness{now: now, wishes: newWishes(newAsking(sources)), held: map[string]map[string]*holding{},
 		born: map[ref]birth{}, scopes: map[string]plan.Scope{}, refused: map[string]string{}, changed: map[string]time.Time{},
-		books: books{sets: map[ref]rr.Sets{}, ceilings: map[ref]uint32{}, used: map[ref]uint32{}},
-		stays: map[stay]time.Time{}, parted: map[string]time.Time{}}
+		books:    books{sets: map[ref]rr.Sets{}, ceilings: map[ref]uint32{}, used: map[ref]uint32{}},
+		reserves: newReserves(), stays: map[stay]time.Time{}, parted: map[string]time.Time{}}
 }
 
 // found returns what must never happen and did.
@@ -187,6 +190,9 @@ func (w *witness) know(at string, limits backend.Limits) {
 func (w *witness) told(at string, m backendtest.Message) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.books.disputed() { // they undo what the other one has done
+		w.mixed = later(w.mixed, w.now().Add(feud))
+	}
 	zone := m.Zone.String()
 	wanted := w.wishes.of(at, zone)
 	var changed []rr.Key

@@ -118,6 +118,7 @@ type server struct {
 	kept map[dnsname.Name]backendtest.Copy // contents, to come back with; only steps look at it
 
 	unsynced bool // it ends after its next answer, without what that was about; World.mu guards it
+	reads    int  // how often it was asked for a whole zone; World.mu guards it
 }
 
 func newWorld(kinds *Kinds, run Run, l Life) *World {
@@ -134,7 +135,7 @@ func newWorld(kinds *Kinds, run Run, l Life) *World {
 		recent: map[string][]time.Time{},
 	}
 	w.eyes = newWitness(w.api.store.now, l.sources())
-	w.eyes.books.disputed = w.crew.contested
+	w.eyes.books.disputed, w.eyes.reserves.asking = w.crew.contested, w.crew.asking
 	w.api.rights, w.api.denied, w.api.lag, w.api.store.seen = l.Rights, w.fail, w.delay, w.eyes.changes
 	return w
 }
@@ -165,7 +166,8 @@ type operator struct {
 	late  map[string]time.Duration // of its watches, by plural, from a time on when it did not lead
 	holds chan struct{}            // closed when it goes on; nil: it is not paused
 
-	raises map[string]int // ceilings that it is storing, by path
+	raises map[string]int      // ceilings that it is storing, by path
+	asked  map[string][]uint32 // those that it has been about to store
 }
 
 // begin starts an operator.
@@ -406,6 +408,11 @@ func (w *way) Zones(ctx context.Context) ([]dnsname.Name, error) {
 func (w *way) Read(ctx context.Context, zone dnsname.Name, ask backend.Ask) (backend.Observed, error) {
 	if err := w.from.pass(ctx, messageTime+w.from.world.delay("read "+zone.String()+" at "+w.at)); err != nil {
 		return backend.Observed{}, &backend.Error{Class: backend.ErrUnavailable, Err: err}
+	}
+	if ask.Known == nil && ask.Keys == nil {
+		w.from.world.mu.Lock()
+		w.to.reads++
+		w.from.world.mu.Unlock()
 	}
 	return w.client().Read(ctx, zone, ask)
 }
