@@ -12,7 +12,7 @@ func TestWhatHasChangedIsLookedAtFirst(t *testing.T) {
 	stored := map[zone.ID]Stored{}
 	id := func(name string) zone.ID { return zone.ID{Kind: zone.KindZone, Namespace: "a", Name: name} }
 	put := func(name string, change func(*Stored)) {
-		s := zone.Snapshot{Name: parse(t, name + ".example."), Hash: "hash of " + name}
+		s := zone.Snapshot{Name: parse(t, name+".example."), Hash: "hash of " + name}
 		was := Stored{Name: s.Name, Content: engine.Content{SOA: s.SOA, Hash: s.Hash}.ID()}
 		now[name] = s
 		change(&was)
