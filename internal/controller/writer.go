@@ -10,6 +10,7 @@ import (
 	"golang.org/x/time/rate"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
 
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -40,9 +41,15 @@ const looks = 75 * time.Millisecond
 // NewWriter returns a Writer with an empty queue. The queue has no name: then it would
 // keep times of every object in it, for metrics that say less than ours.
 func NewWriter(workers int, log *slog.Logger, write func(context.Context, zone.ID) error) *Writer {
+	return NewWriterBy(clock.RealClock{}, workers, log, write)
+}
+
+// NewWriterBy is NewWriter with a clock by which what is enqueued for later waits.
+func NewWriterBy(c clock.WithTicker, workers int, log *slog.Logger,
+	write func(context.Context, zone.ID) error) *Writer {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[zone.ID](50*time.Millisecond, 2*time.Minute)
 	config := workqueue.TypedQueueConfig[zone.ID]{Queue: newFair()}
-	delaying := workqueue.TypedDelayingQueueConfig[zone.ID]{Queue: workqueue.NewTypedWithConfig(config)}
+	delaying := workqueue.TypedDelayingQueueConfig[zone.ID]{Clock: c, Queue: workqueue.NewTypedWithConfig(config)}
 	return &Writer{
 		Write: write, Workers: workers, Log: log, failed: map[zone.ID]bool{},
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[zone.ID]{

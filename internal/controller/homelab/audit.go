@@ -8,33 +8,31 @@ import (
 
 	"github.com/zonefold/zonefold/dnshook"
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/homelab/servers"
+	"github.com/zonefold/zonefold/internal/zone"
 )
 
 // audit compares what a server says that it has with what it should have, and has differences put right.
-func (k *Controller) audit(name string) {
+func (k *Controller) audit(_ context.Context, id zone.ID) error {
 	m, unlock := k.model.Lock()
-	c := m.classes[name]
+	c := m.classes[id.Name]
 	var keys []slotKey
 	for key, s := range m.slots {
-		if key.class == name && s.confirmed != "" {
+		if key.class == id.Name && s.confirmed != "" {
 			keys = append(keys, key)
 		}
 	}
 	unlock()
 	if c == nil {
-		return
+		return nil
 	}
 	for _, key := range keys {
 		if !k.look(c, key, false) {
 			break
 		}
 	}
-	m, unlock = k.model.Lock()
-	defer unlock()
-	if m.classes[name] == c {
-		k.audits.AddAfter(name, k.auditAfter())
-	}
+	return &controller.Later{After: k.auditAfter()}
 }
 
 func (k *Controller) auditAfter() time.Duration {

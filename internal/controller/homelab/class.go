@@ -16,7 +16,6 @@ import (
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/homelab/servers"
 	"github.com/zonefold/zonefold/internal/controller/objects"
-	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -73,12 +72,12 @@ func (k *Controller) startAfter() time.Duration {
 
 // check asks a server how it is. Nothing depends on the answer but what failed: that is tried again when a server is
 // well again.
-func (k *Controller) check(name string) {
+func (k *Controller) check(_ context.Context, id zone.ID) error {
 	m, unlock := k.model.Lock()
-	c := m.classes[name]
+	c := m.classes[id.Name]
 	if c == nil {
 		unlock()
-		return
+		return nil
 	}
 	revision := c.revision
 	unlock()
@@ -87,35 +86,32 @@ func (k *Controller) check(name string) {
 		health, err = hook.Health(ctx)
 		return err
 	})
-	switch {
-	case k.ctx.Err() != nil:
-		return
-	case errors.Is(err, objects.ErrNotLeading):
-		k.healths.AddAfter(name, lookAgain)
-		return
+	if k.ctx.Err() != nil || errors.Is(err, objects.ErrNotLeading) {
+		return err
 	}
 	m, unlock = k.model.Lock()
 	defer unlock()
-	k.healths.AddAfter(name, k.HealthInterval)
-	if m.classes[name] != c || c.revision != revision {
-		return // somebody looks again
+	next := k.HealthInterval
+	if m.classes[id.Name] != c || c.revision != revision {
+		return &controller.Later{After: next} // somebody looks before that
 	}
 	was := c.checked
 	if c.most = 1; slices.Contains(health.Features, dnshook.FeatureBatch) {
 		c.most = batchSize
 	}
-	c.checked = assess(name, health, err)
+	c.checked = assess(c.name, health, err)
 	c.checked.at = k.Clock.Now()
 	if c.checked.status == v1alpha1.Healthy {
 		c.poorly = 0
 	} else { // whoever waits for it is not to wait long when it is back
-		k.healths.AddAfter(name, k.Retry.Delay(c.poorly))
+		next = min(next, k.Retry.Delay(c.poorly))
 		c.poorly++
 	}
 	if c.checked.status == v1alpha1.Healthy && was != nil && was.status != v1alpha1.Healthy {
-		m.retryFailed(name)
+		m.retryFailed(c.name)
 	}
-	k.classWriter.Enqueue(dialect.ClassID(name))
+	k.classWriter.Enqueue(id)
+	return &controller.Later{After: next}
 }
 
 // assess says what came of a check.

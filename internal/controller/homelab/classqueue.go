@@ -82,7 +82,7 @@ func (k *Controller) serve(class string, q slotQueue) {
 			keys = append(keys, next)
 		}
 		turns.Go(func() {
-			k.take(class, q, keys)
+			k.turn(class, q, keys)
 			<-room
 			select {
 			case freed <- struct{}{}:
@@ -106,23 +106,6 @@ func (k *Controller) most(class string) int {
 		return max(1, c.most)
 	}
 	return 1
-}
-
-// take takes a turn about slots of a class.
-func (k *Controller) take(class string, q slotQueue, keys []slotKey) {
-	switch {
-	case k.ctx.Err() != nil:
-	case !k.Leads():
-		for _, key := range keys {
-			q.AddAfter(key, lookAgain)
-		}
-	default:
-		k.turn(class, q, keys)
-		k.Numbers.waiting(class, q.Len())
-	}
-	for _, key := range keys {
-		q.Done(key)
-	}
 }
 
 // A pause is what a server has asked for in an answer about one record. It holds for all records of the class: what is

@@ -11,7 +11,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -84,8 +83,8 @@ type Controller struct {
 	objects      *objects.Writer
 	recordWriter *controller.Writer
 	classWriter  *controller.Writer
-	healths      workqueue.TypedDelayingInterface[string]
-	audits       workqueue.TypedDelayingInterface[string]
+	healths      *controller.Writer // which write nothing: their classes' servers are asked
+	audits       *controller.Writer
 
 	model    guarded.Value[model]
 	first    sync.Once
@@ -132,9 +131,8 @@ func New(c Config) *Controller {
 	k.recordWriter = controller.NewWriter(16, c.Log, k.writeRecord)
 	k.recordWriter.Busy = k.Core.Busy
 	k.classWriter = controller.NewWriter(2, c.Log, k.writeClass)
-	timed := workqueue.TypedDelayingQueueConfig[string]{Clock: c.Clock}
-	k.healths = workqueue.NewTypedDelayingQueueWithConfig(timed)
-	k.audits = workqueue.NewTypedDelayingQueueWithConfig(timed)
+	k.healths = controller.NewWriterBy(c.Clock, healthWorkers, c.Log, k.check)
+	k.audits = controller.NewWriterBy(c.Clock, healthWorkers, c.Log, k.audit)
 	return k
 }
 
@@ -148,20 +146,14 @@ func (k *Controller) Run(ctx context.Context) error {
 	synced, err := k.gather(ctx)
 	if err != nil {
 		k.shutDown()
-		k.recordWriter.ShutDown()
-		k.classWriter.ShutDown()
 		return err
 	}
 	var parts sync.WaitGroup
-	for _, w := range []*controller.Writer{k.recordWriter, k.classWriter} {
+	for _, w := range k.writers() {
 		parts.Go(func() {
 			k.await() // nothing is let go before it is known who needs it, and what was sent
 			_ = w.Run(ctx)
 		})
-	}
-	for range healthWorkers {
-		parts.Go(func() { k.each(k.healths, k.check) })
-		parts.Go(func() { k.each(k.audits, k.audit) })
 	}
 	if k.Foresight != nil {
 		k.Foresight.Use(k.Core, nil)
@@ -180,10 +172,15 @@ func (k *Controller) Run(ctx context.Context) error {
 	return err
 }
 
+func (k *Controller) writers() []*controller.Writer {
+	return []*controller.Writer{k.recordWriter, k.classWriter, k.healths, k.audits}
+}
+
 // shutDown ends all queues, and with them who waits for what is in them.
 func (k *Controller) shutDown() {
-	k.healths.ShutDown()
-	k.audits.ShutDown()
+	for _, w := range k.writers() {
+		w.ShutDown()
+	}
 	m, unlock := k.model.Lock()
 	defer unlock()
 	for _, q := range m.queues {
@@ -196,21 +193,6 @@ func (k *Controller) await() {
 	select {
 	case <-k.begun:
 	case <-k.ctx.Done():
-	}
-}
-
-// each calls a function for what a queue holds until that is shut down.
-func (k *Controller) each(queue workqueue.TypedDelayingInterface[string], f func(string)) {
-	k.await()
-	for {
-		name, end := queue.Get()
-		if end {
-			return
-		}
-		if k.ctx.Err() == nil {
-			f(name)
-		}
-		queue.Done(name)
 	}
 }
 

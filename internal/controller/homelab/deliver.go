@@ -13,6 +13,7 @@ import (
 	"github.com/zonefold/zonefold/dnshook"
 	"github.com/zonefold/zonefold/internal/controller/homelab/servers"
 	"github.com/zonefold/zonefold/internal/controller/objects"
+	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
 )
 
 // deliver makes the calls of some slots of one class, in one request where that is worth it and the server takes it.
@@ -244,7 +245,7 @@ func (m *model) failed(s *slot, err error, removal bool) {
 		}
 		if servers.AboutAll(err) && c.checked != nil && c.checked.status == v1alpha1.Healthy &&
 			now.Sub(c.checked.at) >= m.k.Retry.BaseDelay {
-			m.k.healths.Add(c.name)
+			m.k.healths.Enqueue(dialect.ClassID(c.name))
 		}
 	}
 	if !removal && tries.Slow && departing(s).remove != nil {
@@ -262,7 +263,7 @@ func (m *model) heard(class string) {
 		return
 	}
 	c.woken = now
-	m.k.healths.Add(class)
+	m.k.healths.Enqueue(dialect.ClassID(class))
 	m.retryFailed(class)
 }
 

@@ -147,7 +147,7 @@ func (k *Controller) putClass(o *v1alpha1.DNSClass) {
 	m.revise(c)
 	k.Core.PutZone(dialect.ConvertClass(o), core.VersionOf(o))
 	k.classWriter.Enqueue(dialect.ClassID(o.Name))
-	k.audits.AddAfter(o.Name, k.firstAudit())
+	k.audits.EnqueueAfter(dialect.ClassID(o.Name), k.firstAudit())
 }
 
 // revise notes that a class, or a Secret that it names, is another one.
@@ -164,9 +164,9 @@ func (m *model) revise(c *class) {
 	c.poorly = 0
 	c.revision, c.tells, c.checked = revision, tellsMaybe, nil
 	if first {
-		m.k.healths.AddAfter(c.name, m.k.startAfter())
+		m.k.healths.EnqueueAfter(dialect.ClassID(c.name), m.k.startAfter())
 	} else {
-		m.k.healths.Add(c.name)
+		m.k.healths.Enqueue(dialect.ClassID(c.name))
 	}
 	m.retryFailed(c.name)
 }

@@ -27,7 +27,7 @@ func (m *model) index(r *record) {
 			s.claims.drop(r)
 			s.holders.drop(r)
 		}
-		m.unneed(key.class, r)
+		m.needNot(key.class, r)
 	}
 	var now []slotKey
 	add := func(key slotKey) *slot {
@@ -91,8 +91,8 @@ func (m *model) need(class string, r *record) {
 	m.needs[class][r] = struct{}{}
 }
 
-// unneed notes that a class need not stay for a record.
-func (m *model) unneed(class string, r *record) {
+// needNot notes that a class need not stay for a record.
+func (m *model) needNot(class string, r *record) {
 	needs := m.needs[class]
 	if delete(needs, r); needs != nil && len(needs) == 0 {
 		delete(m.needs, class)

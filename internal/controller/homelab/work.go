@@ -23,6 +23,21 @@ const mostLooks = 8
 
 // turn does the next step about slots.
 func (k *Controller) turn(class string, q slotQueue, keys []slotKey) {
+	defer func() {
+		k.Numbers.waiting(class, q.Len())
+		for _, key := range keys {
+			q.Done(key)
+		}
+	}()
+	if k.ctx.Err() != nil {
+		return
+	}
+	if !k.Leads() {
+		for _, key := range keys {
+			q.AddAfter(key, lookAgain)
+		}
+		return
+	}
 	ctx := k.lingering
 	var jobs []job
 	var writing sync.WaitGroup
