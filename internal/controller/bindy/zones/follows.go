@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/internal/backend"
@@ -57,19 +59,8 @@ func (z *Zones) follow(ctx context.Context, f *follow, name dnsname.Name, source
 	primaries := addressesOf(sources)
 	_, transfer, _ := f.pod.Keys()
 	if now := fmt.Sprint(name, primaries, transfer.Name); !z.knows(f, now) {
-		if !z.mayHave(f.pod.instance, f.zone, dialect.CanonicalZone(name.String())) {
-			z.wakeInstances(f.pod.instance)
-			return nil // Stored asks again
-		}
-		// What it has from when it was a primary goes first. Where the zone has another signer now, the engine takes it away.
-		if _, err := f.pod.follower.Follow(ctx, name, primaries, !f.pod.primary); err != nil {
-			return z.retry(f, err)
-		}
-		if !z.told(f, name, now) {
-			if z.wants(f.pod.instance, dialect.CanonicalZone(name.String())) {
-				return nil
-			}
-			return f.pod.follower.Remove(ctx, name)
+		if begun, err := z.startFollowing(ctx, f, name, primaries, now); !begun || err != nil {
+			return err
 		}
 	}
 	has, wait := z.hasSerial(f, newest)
@@ -84,6 +75,58 @@ func (z *Zones) follow(ctx context.Context, f *follow, name dnsname.Name, source
 		return &controller.Later{After: wait}
 	}
 	return z.catchUp(ctx, f, name, newest, sources)
+}
+
+// startFollowing has a secondary follow primaries, and reports whether it does.
+func (z *Zones) startFollowing(ctx context.Context, f *follow, name dnsname.Name, primaries []netip.AddrPort,
+	what string) (begun bool, err error) {
+	text := dialect.CanonicalZone(name.String())
+	defer z.telling(f.pod.UID, text)() // what it is to lose from now on waits for that
+	switch {
+	case !z.wants(f.pod.instance, text):
+		return false, nil
+	case !z.mayHave(f.pod.instance, f.zone, text):
+		z.wakeInstances(f.pod.instance)
+		return false, nil // Stored asks again
+	}
+	// What it has from when it was a primary goes first. Where the zone has another signer now, the engine takes it away.
+	if _, err := f.pod.follower.Follow(ctx, name, primaries, !f.pod.primary); err != nil {
+		return false, z.retry(f, err)
+	}
+	switch {
+	case z.told(f, name, what):
+		return true, nil
+	case z.wants(f.pod.instance, text):
+		return false, nil
+	}
+	return false, f.pod.follower.Remove(ctx, name)
+}
+
+// A telling is a secondary that is being told of a zone.
+type telling struct {
+	pod  types.UID
+	name string
+}
+
+// telling notes that a secondary is being told of a zone, until the function that it returns is called.
+func (z *Zones) telling(pod types.UID, name string) (done func()) {
+	st, unlock := z.state.Lock()
+	defer unlock()
+	st.telling[telling{pod, name}]++
+	return func() {
+		st, unlock := z.state.Lock()
+		defer unlock()
+		if st.telling[telling{pod, name}]--; st.telling[telling{pod, name}] == 0 {
+			delete(st.telling, telling{pod, name})
+		}
+	}
+}
+
+// isTold reports whether a secondary is being told of a zone now.
+func (z *Zones) isTold(pod types.UID, name string) bool {
+	st, unlock := z.state.Lock()
+	defer unlock()
+	return st.telling[telling{pod, name}] > 0
 }
 
 // awaitsPrimary reports whether a secondary is to wait for the first primary to have the zone; mostly an event tells of

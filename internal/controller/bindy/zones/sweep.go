@@ -141,7 +141,7 @@ func (z *Zones) clean(ctx context.Context, p *corev1.Pod, zones []v1beta1.Instan
 		switch {
 		case z.wants(instance, old.ZoneName):
 			continue
-		case z.attached(z.podAt(instance, p.UID), old.ZoneName):
+		case z.attached(z.podAt(instance, p.UID), old.ZoneName), z.isTold(p.UID, old.ZoneName):
 			waits = true
 			continue
 		}

@@ -129,6 +129,7 @@ type state struct {
 	hosts       map[client.ObjectKey]*host
 	follows     map[zone.ID]map[types.UID]*follow // of zones, by pod
 	notified    map[zone.ID]uint32                // the serial that secondaries were told of last
+	telling     map[telling]int
 	names       nameIndex
 	gone        map[zone.ID]zone.ID            // the zones of records that were deleted, until the World has settled
 	due         map[client.ObjectKey]time.Time // when instances are, or were, looked at because of their zones
@@ -197,7 +198,8 @@ func (z *Zones) knowNothing() {
 	*st = state{
 		z: z, homes: dialect.NewHomes(), known: map[zone.ID]*known{}, fleets: map[zone.ID]fleetOf{},
 		hosts: map[client.ObjectKey]*host{}, follows: map[zone.ID]map[types.UID]*follow{}, notified: map[zone.ID]uint32{},
-		names: newNameIndex(), gone: map[zone.ID]zone.ID{}, due: map[client.ObjectKey]time.Time{},
+		telling: map[telling]int{},
+		names:   newNameIndex(), gone: map[zone.ID]zone.ID{}, due: map[client.ObjectKey]time.Time{},
 		assignments: map[zone.ID]assignment{}, takenOver: map[zone.ID]bool{},
 		pendingInstances: map[client.ObjectKey]bool{},
 	}
