@@ -32,12 +32,14 @@ func (w *worker) record(ctx context.Context, j *job) error {
 		if !ok && s.refused.sets[w.Key()].Cause == backend.CauseHeld {
 			return // it stays somebody else's
 		}
-		// What was deleted while nothing leaves the ledger here (distrust) has left the one that is stored.
-		if _, there := s.have.Get(w.Key()); !there && !s.late.IsZero() {
-			ok = false
-		}
-		if both := withValues(old, w); !ok || j.isApexNS(w.Key()) && len(both.Data) > len(old.Data) {
+		// What is not there may have left the ledger that is stored: that forgets what a report says is gone, while here it
+		// stays as long as messages of an earlier run may come (distrust), or was learnt of after that report.
+		_, there := s.have.Get(w.Key())
+		switch both := withValues(old, w); {
+		case j.isApexNS(w.Key()) && (!there || len(both.Data) > len(old.Data)):
 			sets = append(sets, both)
+		case !ok || !there:
+			sets = append(sets, w)
 		}
 	}
 	if j.all || s.heir {

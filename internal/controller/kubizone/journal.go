@@ -117,6 +117,7 @@ func (k *Controller) sawPage(id zone.ID, s *zonefold.ZoneSlice, gone bool) (lack
 		lacks = !contained(p.sets, is)
 		p.sets = merged(p.sets, is)
 	case !gone:
+		l.drops = without(l.drops, s.Name)
 		l.journal = append(l.journal, page{name: s.Name, index: int(s.Index), sets: is})
 	}
 	l.entries.Add(1)

@@ -22,6 +22,7 @@ type ledger struct {
 	loaded  bool
 	base    rr.Sets // status.entries and slices
 	journal []page
+	drops   []page        // of the journal, that say nothing any more: they may be there still, and nothing counts on it
 	next    int           // index of the next page: no name is used twice
 	entries atomic.Uint64 // how often something was entered into the journal
 }
@@ -203,20 +204,25 @@ func (k *Controller) flushed(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 	l.turn.Lock()
 	l.base = s.Sets
 	needed = needed || l.entries.Load() != out.entries // for a content that is newer than what out is about
-	var drop []page
 	if !needed && !l.tidy(s.Sets) {
-		drop, l.journal = l.journal, nil
+		l.drops, l.journal = append(l.drops, l.journal...), nil
 	}
+	drops := slices.Clone(l.drops)
 	l.turn.Unlock()
-	for i, p := range drop {
+	for _, p := range drops {
 		if err := k.deleteSlice(ctx, id, pageObject(z, p)); err != nil {
-			l.turn.Lock()
-			l.journal = append(drop[i:], l.journal...)
-			l.turn.Unlock()
-			return err
+			return err // it may be gone all the same
 		}
+		l.turn.Lock()
+		l.drops = without(l.drops, p.name)
+		l.turn.Unlock()
 	}
 	return nil
+}
+
+// without returns the pages that have another name.
+func without(pages []page, name string) []page {
+	return slices.DeleteFunc(pages, func(p page) bool { return p.name == name })
 }
 
 // tidy reports whether the journal is one page that says nothing which the content does
@@ -230,7 +236,7 @@ func (l *ledger) tidy(content rr.Sets) bool {
 func (l *ledger) cluttered() bool {
 	l.turn.Lock()
 	defer l.turn.Unlock()
-	return len(l.journal) > 0 && !l.tidy(l.base)
+	return len(l.drops) > 0 || len(l.journal) > 0 && !l.tidy(l.base)
 }
 
 // contained reports whether a says nothing that b does not.

@@ -8,10 +8,12 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/delivery"
@@ -57,6 +59,39 @@ func TestTheLedgerIsWholeWhileMoreIsWritten(t *testing.T) {
 	}
 	if written := k.ledgerOf(id).journal; writes != 1 || len(written) != 1 || written[0].sets.Len() != 1 {
 		t.Errorf("%d writes, and the journal is %+v", writes, written)
+	}
+}
+
+// An unanswered cluster does what is asked, and nobody hears of what was deleted.
+type unanswered struct{ meanwhile }
+
+func (unanswered) GroupVersionKindFor(runtime.Object) (schema.GroupVersionKind, error) {
+	return zonefold.GroupVersion.WithKind("ZoneSlice"), nil
+}
+
+func (unanswered) Delete(context.Context, client.Object, ...client.DeleteOption) error {
+	return apierrors.NewTimeoutError("deleting", 0)
+}
+
+func TestAPageThatMayBeGoneSaysNothing(t *testing.T) {
+	id, writes := dialect.ZoneID("a", "org"), 0
+	again := apexOf(t, rr.TypeA, "192.0.2.1")
+	k := New(Config{Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(), Clock: backend.SystemClock{}})
+	api := unanswered{meanwhile{happens: func() { writes++ }}}
+	k.Client, k.Live, k.objects.Client = api, api, api
+	z := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "org"}}
+	if err := k.record(t.Context(), id, z, []rr.Set{again}); err != nil || writes != 1 {
+		t.Fatalf("%d writes: %v", writes, err)
+	}
+	out := outcome{ZoneOutcome: delivery.ZoneOutcome{Confirmed: true}, entries: 1}
+	if err := k.flushed(t.Context(), id, z, zone.Snapshot{}, out); err == nil {
+		t.Fatal("the page was deleted, and somebody has answered")
+	}
+	if !k.ledgerOf(id).cluttered() {
+		t.Error("nobody tries again to delete the page")
+	}
+	if err := k.record(t.Context(), id, z, []rr.Set{again}); err != nil || writes != 2 {
+		t.Errorf("a set that comes again is not written down: %d writes: %v", writes, err)
 	}
 }
 
