@@ -2,6 +2,7 @@ package bindy
 
 import (
 	"path"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
@@ -30,6 +31,24 @@ func (s *Server) config() *corev1.ProjectedVolumeSource {
 		fromSecret(KeySecret(s.Instance.Name), bind9.FileKeys, bind9.FileControls, bind9.FileClientKey),
 		fromSecret(s.TransferSecret(), bind9.FileTransferKeys, bind9.FileTransfer),
 	)}
+}
+
+// TransferSecretAt is the name of the Secret that a pod of the server has its keys for zone transfers from. Until it is
+// replaced, that may be the one of a cluster that the server was in.
+func (s *Server) TransferSecretAt(p *corev1.Pod) string {
+	for _, v := range p.Spec.Volumes {
+		if v.Name != configVolume || v.Projected == nil {
+			continue
+		}
+		for _, from := range v.Projected.Sources {
+			if from.Secret != nil && slices.ContainsFunc(from.Secret.Items, func(i corev1.KeyToPath) bool {
+				return i.Path == bind9.FileTransferKeys
+			}) {
+				return from.Secret.Name
+			}
+		}
+	}
+	return s.TransferSecret()
 }
 
 // accountToken is what a pod usually has of its ServiceAccount.

@@ -80,13 +80,22 @@ func (b *Controller) parentNames(ctx context.Context, i *v1beta1.Bind9Instance, 
 	return err == nil && p != nil && names(p.Spec.ConfigMapRefs, configMap)
 }
 
-// instancesWithTransferKeys are those that have their transfer keys from the Secret of a cluster.
+// instancesWithTransferKeys are those that have their transfer keys from the Secret of a cluster, or whose pods do
+// until they are replaced.
 func (b *Controller) instancesWithTransferKeys(ctx context.Context, o client.Object) []client.ObjectKey {
 	cluster, ok := strings.CutSuffix(o.GetName(), dialect.TransferName(""))
 	if !ok || cluster == "" {
 		return nil
 	}
-	return b.woken(ctx, o.GetNamespace(), func(i *v1beta1.Bind9Instance) bool { return i.Spec.ClusterRef == cluster })
+	pods, err := b.clusterPods(ctx, client.ObjectKey{Namespace: o.GetNamespace(), Name: cluster})
+	if err != nil {
+		b.Log.Error("looking for who has other keys for transfers", "error", err)
+	}
+	out := b.woken(ctx, o.GetNamespace(), func(i *v1beta1.Bind9Instance) bool { return i.Spec.ClusterRef == cluster })
+	for i := range pods {
+		out = append(out, instanceOfPod(ctx, &pods[i])...)
+	}
+	return out
 }
 
 // instancesWithAccount are all of the namespace of a ServiceAccount.

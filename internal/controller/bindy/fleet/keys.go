@@ -114,12 +114,21 @@ func (b *Controller) applyTransferKeys(ctx context.Context, c *v1beta1.Bind9Clus
 
 // clusterKeys are the keys that the servers of a cluster have for zone transfers, whosever pods they run in.
 func (b *Controller) clusterKeys(ctx context.Context, c *v1beta1.Bind9Cluster) (keyReport, error) {
-	var pods corev1.PodList
-	of := client.MatchingLabels{v1beta1.PartOfLabel: v1beta1.PartOfValue, v1beta1.ClusterLabel: c.Name}
-	if err := b.Client.List(ctx, &pods, client.InNamespace(c.Namespace), of); err != nil {
-		return keyReport{}, fmt.Errorf("listing the pods of Bind9Cluster %s/%s: %w", c.Namespace, c.Name, err)
+	pods, err := b.clusterPods(ctx, client.ObjectKeyFromObject(c))
+	if err != nil {
+		return keyReport{}, err
 	}
-	return b.applyTransferKeys(ctx, c, pods.Items)
+	return b.applyTransferKeys(ctx, c, pods)
+}
+
+// clusterPods are the pods that were made for a cluster: the instance of one may be in another cluster by now.
+func (b *Controller) clusterPods(ctx context.Context, cluster client.ObjectKey) ([]corev1.Pod, error) {
+	var pods corev1.PodList
+	of := client.MatchingLabels{v1beta1.PartOfLabel: v1beta1.PartOfValue, v1beta1.ClusterLabel: cluster.Name}
+	if err := b.Client.List(ctx, &pods, client.InNamespace(cluster.Namespace), of); err != nil {
+		return nil, fmt.Errorf("listing the pods of Bind9Cluster %s: %w", cluster, err)
+	}
+	return pods.Items, nil
 }
 
 func (b *Controller) turnTransfer(ctx context.Context, t *keyTask) (keyReport, error) {

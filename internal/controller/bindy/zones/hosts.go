@@ -155,7 +155,7 @@ func (z *Zones) hostOf(ctx context.Context, s *dialect.Server, before *host) (*h
 	} else {
 		out.ledger = ledgerOf(s.Instance.Status.Zones)
 	}
-	update, transfer, err := z.keysFor(ctx, s)
+	_, _, err := z.keysFor(ctx, s, s.TransferSecret())
 	missing := errors.Is(err, errNoKeys)
 	if err != nil && !missing {
 		return nil, err
@@ -180,12 +180,13 @@ func (z *Zones) hostOf(ctx context.Context, s *dialect.Server, before *host) (*h
 				}
 			}
 		}
-		switch {
-		case missing && !p.connected():
+		has, err := z.equip(ctx, p, s, s.TransferSecretAt(&pods[n]))
+		if err != nil {
+			return nil, err
+		}
+		if !has {
+			missing = true
 			continue
-		case missing: // what runs goes on
-		case p.setKeys(update, transfer) && p.connected():
-			defer z.visitAll(client.ObjectKeyFromObject(s.Instance))
 		}
 		if err := z.connect(p); err != nil {
 			return nil, err
@@ -205,6 +206,21 @@ func (z *Zones) hostOf(ctx context.Context, s *dialect.Server, before *host) (*h
 		out.trouble = dialect.Sentence("No pod of Bind9Instance %s/%s runs.", s.Instance.Namespace, s.Instance.Name)
 	}
 	return out, nil
+}
+
+// equip gives a pod the keys that are in use at it, and reports whether it has any. While there are none, what runs
+// goes on with those of before.
+func (z *Zones) equip(ctx context.Context, p *Pod, s *dialect.Server, transferSecret string) (has bool, err error) {
+	update, transfer, err := z.keysFor(ctx, s, transferSecret)
+	switch {
+	case errors.Is(err, errNoKeys):
+		return p.connected(), nil
+	case err != nil:
+		return false, err
+	case p.setKeys(update, transfer) && p.connected():
+		z.visitAll(client.ObjectKeyFromObject(s.Instance))
+	}
+	return true, nil
 }
 
 // slim is a server without its instance's status, which may list thousands of zones.
@@ -231,11 +247,12 @@ func (z *Zones) restarted(p *Pod) {
 
 var errNoKeys = errors.New("there are no keys yet")
 
-// keysFor reads the keys that are in use at a server.
-func (z *Zones) keysFor(ctx context.Context, s *dialect.Server) (update, transfer bind9.Key, err error) {
+// keysFor reads the keys that are in use at a server, or at a pod of it that has another Secret for transfers.
+func (z *Zones) keysFor(ctx context.Context, s *dialect.Server,
+	transferSecret string) (update, transfer bind9.Key, err error) {
 	update, err = z.keyIn(ctx, s, dialect.KeySecret(s.Instance.Name), bind9.ForOperator)
 	if err == nil {
-		transfer, err = z.keyIn(ctx, s, s.TransferSecret(), bind9.ForTransfer)
+		transfer, err = z.keyIn(ctx, s, transferSecret, bind9.ForTransfer)
 	}
 	return update, transfer, err
 }
