@@ -34,8 +34,12 @@ func (w *witness) said(r ref, object *unstructured.Unstructured, since time.Time
 		return set, there && kind != "Delete"
 	}
 	claim, there := w.wishes.claims[r]
+	known := since.Add(-together) // from then on operators may know where Zones are
+	if w.now().Before(w.mixed) {
+		known = since.Add(-latest)
+	}
 	if !there || claim.Invalid != nil || claim.Where.Name.IsZero() || !readyNow(object) ||
-		w.wishes.answeredByOperators(claim.ID, since) {
+		w.wishes.answeredByOperators(claim.ID, since, known) {
 		return rr.Set{}, false
 	}
 	return rr.NewSet(rr.Key{Name: claim.Where.Name, Type: claim.Type}, 0, claim.Data...), true

@@ -35,7 +35,7 @@ type wishes struct {
 	overlaid map[ref]rr.Set
 	values   map[value]bool // that an object ever asked for
 	asking   *asking
-	left     map[zone.ID]time.Time // when the Zones of claims were last seen at the operators' own name servers
+	left     map[zone.ID]time.Time // when Zones, and those of claims, were last at the operators' own name servers
 }
 
 func newWishes(asking *asking) wishes {
@@ -84,6 +84,11 @@ func (w *wishes) take(r ref, object *unstructured.Unstructured, now time.Time) (
 	for _, claim := range w.claims {
 		if verdict, _ := w.world.Verdict(claim.ID); w.isOwn(verdict.Zone) {
 			w.left[claim.ID] = now // not before
+		}
+	}
+	for id := range w.names {
+		if w.isOwn(id) {
+			w.left[id] = now
 		}
 	}
 	switch r.kind.Kind + "." + r.kind.Group {
@@ -244,11 +249,11 @@ func (w *wishes) isAt(id zone.ID, backend string) bool {
 }
 
 // answeredByOperators reports whether the operators' own name servers have the record of a claim, or had it since then,
-// whichever Zone it was in. They are asked for what they have.
-func (w *wishes) answeredByOperators(claim zone.ID, since time.Time) bool {
+// whichever Zone it was in. They also count if they had its Zone at a time of which operators may have known when they
+// heard of the claim. They are asked for what they have.
+func (w *wishes) answeredByOperators(claim zone.ID, since, known time.Time) bool {
 	verdict, _ := w.world.Verdict(claim)
-	left, did := w.left[claim]
-	return w.isOwn(verdict.Zone) || did && !left.Before(since)
+	return w.isOwn(verdict.Zone) || !w.left[claim].Before(since) || !w.left[verdict.Zone].Before(known)
 }
 
 // isOwn reports whether a Zone is at the operators' own name servers.
