@@ -256,6 +256,9 @@ func (b *Controller) Ready(ctx context.Context) bool {
 		return false
 	}
 	b.everyBackend(ctx)
+	if b.Fleets != nil {
+		b.Fleets.Protected()
+	}
 	if b.Classes != nil { // those that the Backends have named by now
 		if !b.Classes.Known(ctx) {
 			return false

@@ -18,16 +18,16 @@ import (
 )
 
 // TestADNSZoneIsProtected has a Backend that names the cluster hold what a mistake would delete: records of a zone, and
-// the zone, also when nobody waits for its servers any more.
+// the zone, at a secondary too, also when nobody waits for its servers any more.
 func TestADNSZoneIsProtected(t *testing.T) {
 	s, n := zoneStage(t, "held")
-	s.Apply(clusterWith, n.namespace, 1, 0)
+	s.Apply(clusterWith, n.namespace, 1, 1)
 	s.Apply(exampleZone, n.namespace)
 	for i := range 6 {
 		s.Apply(addressRecord, n.namespace, fmt.Sprintf("h%d", i), "192.0.2.1")
 	}
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
-	s.Eventually("the server", func() string { return n.answers(1, "h5.example.com.", dns.TypeA, "192.0.2.1") })
+	s.Eventually("the server", func() string { return n.answers(2, "h5.example.com.", dns.TypeA, "192.0.2.1") })
 	n.operator.Fleets().Protect("b", types.NamespacedName{Namespace: n.namespace, Name: "dns"},
 		plan.Protection{Limited: true, MinDeleted: 1})
 
@@ -51,14 +51,14 @@ func TestADNSZoneIsProtected(t *testing.T) {
 		s.Patch(o, fmt.Sprintf(`{"metadata": {"annotations": {%q: %q}}}`, zonefold.ApproveAnnotation, o.Status.Held.Plan))
 	}
 	s.Remove(&v1beta1.ARecord{ObjectMeta: bindytest.Named(n.namespace, "h5")})
-	s.Eventually("one that may go", func() string { return n.answers(1, "h5.example.com.", dns.TypeA, "NXDOMAIN") })
+	s.Eventually("one that may go", func() string { return n.answers(2, "h5.example.com.", dns.TypeA, "NXDOMAIN") })
 	s.Remove(&v1beta1.ARecord{ObjectMeta: bindytest.Named(n.namespace, "h4")})
 	s.Remove(&v1beta1.ARecord{ObjectMeta: bindytest.Named(n.namespace, "h3")})
 	held(2)
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
-	s.Eventually("what is held", func() string { return n.answers(1, "h4.example.com.", dns.TypeA, "192.0.2.1") })
+	s.Eventually("what is held", func() string { return n.answers(2, "h4.example.com.", dns.TypeA, "192.0.2.1") })
 	approve()
-	s.Eventually("what is approved", func() string { return n.answers(1, "h4.example.com.", dns.TypeA, "NXDOMAIN") })
+	s.Eventually("what is approved", func() string { return n.answers(2, "h4.example.com.", dns.TypeA, "NXDOMAIN") })
 	held(0)
 	s.Eventually("the approval", func() string {
 		if s.Get(o); o.Annotations[zonefold.ApproveAnnotation] != "" {
@@ -70,10 +70,10 @@ func TestADNSZoneIsProtected(t *testing.T) {
 	s.Remove(o)
 	held(3)
 	s.Eventually("the zone that is deleted", func() string {
-		return n.answers(1, "h0.example.com.", dns.TypeA, "192.0.2.1")
+		return n.answers(2, "h0.example.com.", dns.TypeA, "192.0.2.1")
 	})
 	s.zoneIs(n.namespace, metav1.ConditionFalse, v1beta1.ReasonDeleting)
 	approve()
 	s.Eventually("the zone", func() string { return s.IsGone(o) })
-	s.Eventually("its server", func() string { return n.answers(1, "h0.example.com.", dns.TypeA, "REFUSED") })
+	s.Eventually("its server", func() string { return n.answers(2, "h0.example.com.", dns.TypeA, "REFUSED") })
 }

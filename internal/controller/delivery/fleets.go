@@ -32,6 +32,9 @@ type Fleets interface {
 	// Protect says what a Backend that names a cluster holds of deletions there: it counts for the zones of others on that
 	// cluster, too. The zero Protection ends that.
 	Protect(backend string, cluster types.NamespacedName, p plan.Protection)
+	// Protected says that Protect has been called for all Backends that there are. Where zones are awaited, nothing is
+	// deleted from fleets before.
+	Protected()
 	// Reassigned says that a zone may be in other fleets now, or have another serial. It does not block.
 	Reassigned(id zone.ID)
 	// Behind says which secondaries do not have a serial of a zone yet, nil if all have.
@@ -69,11 +72,11 @@ func (d *Deliveries) AssignmentOf(id zone.ID) Assignment {
 	return out
 }
 
-// Decided reports whether it is known of every Zone where it is to be.
+// Decided reports whether it is known of every Zone where it is to be, and where it was.
 func (d *Deliveries) Decided() bool {
 	st, unlock := d.state.Lock()
 	defer unlock()
-	if !st.judged || st.regrant {
+	if !st.judged || st.regrant || len(st.earlier) > 0 {
 		return false
 	}
 	for _, z := range st.zones {

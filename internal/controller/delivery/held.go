@@ -102,6 +102,43 @@ func (z *delivery) held() *Held {
 
 func nameAndType(k rr.Key) string { return k.Name.String() + " " + k.Type.String() }
 
+// Guards reports whether a Zone is being withdrawn, or is about to be, from a Place that limits what may be deleted:
+// until a server has been read nobody knows whether that is too much. Stays says at which Places the Zone is to stay;
+// nil: wherever it is attached.
+func (d *Deliveries) Guards(id zone.ID, stays func(place string) bool) bool {
+	st, unlock := d.state.Lock()
+	defer unlock()
+	z := st.zones[id]
+	if z == nil {
+		return false
+	}
+	for name, l := range z.feeds {
+		goes := !z.accepted || name != z.snapshot.Name
+		for key, a := range l.at {
+			if (goes || a.leaving || stays != nil && !stays(key.place)) && st.limits(key.place) {
+				return true
+			}
+		}
+		if slices.ContainsFunc(l.owed, st.limits) {
+			return true
+		}
+	}
+	return false
+}
+
+// limits reports whether a Place limits what may be deleted.
+func (st *state) limits(place string) bool {
+	p := st.places[place]
+	return p != nil && p.Protection.Limited
+}
+
+// Remembers reports whether it is known where earlier runs have delivered Zones: Guards says nothing before.
+func (d *Deliveries) Remembers() bool {
+	st, unlock := d.state.Lock()
+	defer unlock()
+	return st.judged && len(st.earlier) == 0
+}
+
 // moreHeld orders what is told of several servers: what can be approved comes first, then what is more.
 func moreHeld(h, than *engine.Held, a, b *attached) bool {
 	if (h.Plan != "") != (than.Plan != "") {

@@ -32,7 +32,12 @@ type assignment struct {
 var _ delivery.Fleets = (*Zones)(nil)
 
 // Await implements controller.Fleets.
-func (z *Zones) Await(apiVersion string) { z.assignerVersion = apiVersion }
+func (z *Zones) Await(apiVersion string) {
+	z.assignerVersion = apiVersion
+	p, unlock := z.protecting.Lock()
+	defer unlock()
+	p.awaited = true
+}
 
 // Host implements controller.Fleets.
 func (z *Zones) Host(d *delivery.Deliveries) {
@@ -72,6 +77,13 @@ func (z *Zones) Reassigned(id zone.ID) { z.assignmentQueue.Enqueue(id) }
 
 // Fleet implements controller.Fleets.
 func (z *Zones) Fleet(cluster types.NamespacedName) ([]delivery.Server, *controller.Outcome) {
+	select {
+	case <-z.looked:
+	default:
+		o := controller.Not(controller.ReasonPending, dialect.Sentence("The servers of Bind9Cluster %s are not known yet.",
+			cluster))
+		return nil, &o
+	}
 	fleet := z.clusters([]types.NamespacedName{cluster})
 	if len(fleet.primaries) == 0 {
 		o := controller.Not(controller.ReasonBackendNotReady, dialect.Sentence(

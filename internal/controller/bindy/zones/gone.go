@@ -15,29 +15,38 @@ import (
 )
 
 // letGo waits for a zone that is being deleted, and no longer than that is worth: a server that does not answer loses
-// it when it is back.
+// it when it is back. One that is guarded waits until that is known to be right.
 func (z *Zones) letGo(ctx context.Context, id zone.ID, o *v1beta1.DNSZone, out delivery.ZoneOutcome) error {
 	if !slices.Contains(o.Finalizers, v1beta1.ZoneFinalizer) {
 		return nil
 	}
 	now, end := z.Clock.Now(), o.DeletionTimestamp.Add(z.Patience)
-	if out.Held != nil && out.Held.Plan != "" { // nobody else removes it either
+	guarded := z.deliveries.Guards(id, nil)
+	switch {
+	case out.Held != nil && out.Held.Plan != "": // nobody else removes it either
 		return z.writeGone(ctx, o, out, out.Held.Message)
-	}
-	if !now.Before(end) {
+	case guarded && z.soon(id, controller.Not(controller.ReasonPending, isRemoved)):
+		return z.lookAgain() // a server is about to say whether it is held
+	case !guarded && !now.Before(end):
 		if out.Leaving {
 			z.deliveries.Abandon(id)
 			z.wakeInstances(z.losing(id, out)...) // from now on it is for them to remove it
 		}
-		return &controller.Later{After: 5 * time.Second}
+		return &controller.Later{After: partingAgain}
 	}
 	if now.Sub(o.DeletionTimestamp.Time) > grace {
-		if err := z.writeGone(ctx, o, out, z.parting(id, out, end)); err != nil {
+		if err := z.writeGone(ctx, o, out, z.parting(id, out, end, guarded)); err != nil {
 			return err
 		}
 	}
+	if guarded {
+		return &controller.Later{After: partingAgain}
+	}
 	return &controller.Later{After: min(end.Sub(now), grace)}
 }
+
+// partingAgain is when to look again at a zone that is being deleted.
+const partingAgain = 5 * time.Second
 
 // writeGone says what a zone that is being deleted waits for.
 func (z *Zones) writeGone(ctx context.Context, o *v1beta1.DNSZone, out delivery.ZoneOutcome, message string) error {
@@ -70,8 +79,9 @@ func (z *Zones) losing(id zone.ID, out delivery.ZoneOutcome) []client.ObjectKey 
 
 const isRemoved = "It is being removed from its servers."
 
-// parting says what a zone that is being deleted waits for, and until when.
-func (z *Zones) parting(id zone.ID, out delivery.ZoneOutcome, end time.Time) string {
+// parting says what a zone that is being deleted waits for, and until when. If it is guarded, that is for as long as it
+// takes.
+func (z *Zones) parting(id zone.ID, out delivery.ZoneOutcome, end time.Time, guarded bool) string {
 	keys := z.losing(id, out)
 	if len(keys) == 0 {
 		return isRemoved
@@ -83,6 +93,10 @@ func (z *Zones) parting(id zone.ID, out delivery.ZoneOutcome, end time.Time) str
 	why := ""
 	if out.Served.Reason == controller.ReasonWithdrawing && out.Served.Message != "" {
 		why = " " + out.Served.Message
+	}
+	if guarded {
+		return dialect.Sentence("A Backend protects it, so it waits until these have been read: Bind9Instance %s.%s",
+			dialect.List(names), why)
 	}
 	return dialect.Sentence("It waits until these have removed it, until %s at the most: Bind9Instance %s.%s A server "+
 		"that does not answer by then removes it when it is back.",

@@ -23,13 +23,17 @@ type protector struct {
 
 // protecting is what Backends hold of the deletions at instances.
 type protecting struct {
-	by     map[string]protector // by the name of the Backend
-	places map[client.ObjectKey]*delivery.Place
-	of     map[client.ObjectKey]types.NamespacedName // the clusters of these
+	awaited bool                 // Backends are not known yet: whatever they protect stays
+	by      map[string]protector // by the name of the Backend
+	places  map[client.ObjectKey]*delivery.Place
+	of      map[client.ObjectKey]types.NamespacedName // the clusters of these
 }
 
 // protection is that of the first of the Backends that protect a cluster.
 func (p *protecting) protection(cluster types.NamespacedName) plan.Protection {
+	if p.awaited {
+		return plan.Protection{Limited: true}
+	}
 	first := ""
 	for name, by := range p.by {
 		if by.cluster == cluster && (first == "" || name < first) {
@@ -52,10 +56,25 @@ func (z *Zones) Protect(backend string, cluster types.NamespacedName, by plan.Pr
 	if before == p.by[backend] {
 		return
 	}
+	z.protect(p, func(of types.NamespacedName) bool { return of == cluster || of == before.cluster })
+}
+
+// Protected implements controller.Fleets.
+func (z *Zones) Protected() {
+	p, unlock := z.protecting.Lock()
+	defer unlock()
+	if p.awaited {
+		p.awaited = false
+		z.protect(p, func(types.NamespacedName) bool { return true })
+	}
+}
+
+// protect gives the Places of some clusters the protection that these have now.
+func (z *Zones) protect(p *protecting, concerns func(cluster types.NamespacedName) bool) {
 	for key, place := range p.places {
-		if of := p.of[key]; of == cluster || of == before.cluster {
+		if now := p.protection(p.of[key]); concerns(p.of[key]) && now != place.Protection {
 			other := *place
-			other.Protection = p.protection(of)
+			other.Protection = now
 			p.places[key] = &other
 			z.deliveries.PutPlace(&other)
 		}

@@ -44,7 +44,8 @@ func (z *Zones) wants(instance client.ObjectKey, name string) bool {
 
 // Sweep removes from the pods of an instance the zones that its status says it has, and that it is not to have any
 // more. What cannot be reached now loses them later: until then they stay in the status, as do those that another zone
-// of the name is about to replace. It returns what the status is to say, and when to look again; 0: an event will tell.
+// of the name is about to replace, and those whose deletion may be held. It returns what the status is to say, and when
+// to look again; 0: an event will tell.
 func (z *Zones) Sweep(ctx context.Context, i *v1beta1.Bind9Instance,
 	all []corev1.Pod) (out []v1beta1.InstanceZone, again time.Duration) {
 	instance := client.ObjectKeyFromObject(i)
@@ -54,11 +55,14 @@ func (z *Zones) Sweep(ctx context.Context, i *v1beta1.Bind9Instance,
 	want := z.zonesOf(instance)
 	wanted := ledgerOf(want).called
 	var stale []v1beta1.InstanceZone
+	var guarded bool
 	for _, old := range i.Status.Zones {
 		heirs := wanted[old.ZoneName]
 		switch {
 		case z.foreign(old): // of a dialect that is off now
 			want = append(want, old)
+		case len(heirs) == 0 && z.guards(old):
+			want, guarded = append(want, old), true
 		case len(heirs) == 0:
 			stale = append(stale, old)
 		case !slices.ContainsFunc(heirs, entryOf(old).isOf) && !z.replaced(instance, old.ZoneName):
@@ -71,6 +75,9 @@ func (z *Zones) Sweep(ctx context.Context, i *v1beta1.Bind9Instance,
 		if left, again = z.removeFrom(ctx, pods, stale); len(left) == 0 {
 			out = want
 		}
+	}
+	if guarded && again == 0 {
+		again = withdrawalAgain
 	}
 	st, unlock := z.state.Lock()
 	if h := st.hosts[instance]; h != nil {
@@ -88,10 +95,26 @@ func (z *Zones) foreign(i v1beta1.InstanceZone) bool {
 	return i.Kind != v1beta1.KindZone && i.APIVersion != z.assignerVersion
 }
 
-// decided reports whether the zones that there are have been gathered.
+// guards reports whether the deletion of a zone that an instance has may be held: then all servers keep it, primaries
+// and those that follow them.
+func (z *Zones) guards(i v1beta1.InstanceZone) bool {
+	id := entryOf(i).id
+	if id.Kind != v1beta1.KindZone {
+		return z.deliveriesOf(id).Guards(id, nil)
+	}
+	st, unlock := z.state.Lock()
+	primaries := st.fleets[id].primaries // which Deliveries may not have heard of yet
+	unlock()
+	return z.deliveries.Guards(id, func(place string) bool {
+		key, _ := instanceOf(place)
+		return slices.Contains(primaries, key)
+	})
+}
+
+// decided reports whether the zones that there are have been gathered, and what is known of where they were.
 func (z *Zones) decided() bool {
 	_, sure := z.deliveries.AtServer("", func(zone.ID) bool { return false })
-	return sure && z.assignmentsDecided()
+	return sure && z.deliveries.Remembers() && z.assignmentsDecided()
 }
 
 // callable are the pods whose sidecars may hold zones of the instance.
