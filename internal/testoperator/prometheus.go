@@ -18,9 +18,10 @@ import (
 
 // A Prometheus is one running Prometheus.
 type Prometheus struct {
-	cmd  *exec.Cmd
-	at   string
-	stop sync.Once
+	cmd     *exec.Cmd
+	at      string
+	release func() // lets others have its port
+	stop    sync.Once
 }
 
 // StartPrometheus has Debian's Prometheus scrape operators each second until Stop. Its files are in dir.
@@ -35,15 +36,16 @@ func StartPrometheus(dir string, log io.Writer, operators ...*Process) (*Prometh
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return nil, fmt.Errorf("writing the configuration of Prometheus: %w", err)
 	}
-	at, err := freeAddress()
+	at, release, err := claimAddress()
 	if err != nil {
 		return nil, err
 	}
-	p := &Prometheus{at: at, cmd: exec.Command("prometheus", "--config.file="+config, "--web.listen-address="+at,
+	p := &Prometheus{at: at, release: release, cmd: exec.Command("prometheus", "--config.file="+config, "--web.listen-address="+at,
 		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--log.level=warn")}
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	p.cmd.SysProcAttr = endWithParent()
 	if err := p.cmd.Start(); err != nil {
+		release()
 		return nil, fmt.Errorf("starting Prometheus: %w; go run ./hack/prerequisites installs it", err)
 	}
 	return p, nil
@@ -98,5 +100,6 @@ func (p *Prometheus) Stop() {
 	p.stop.Do(func() {
 		_ = p.cmd.Process.Kill()
 		_ = p.cmd.Wait()
+		p.release()
 	})
 }

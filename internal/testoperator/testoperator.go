@@ -17,6 +17,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/zonefold/zonefold/internal/nameserver"
 )
 
 // Namespace and ServiceAccount are the operator's in config/install, whose rights it has in tests.
@@ -74,17 +76,19 @@ type Process struct {
 	once    sync.Once
 	metrics string
 	health  string
+	ports   []func() // that let go of these
 }
 
 // Start runs the operator on free loopback ports.
 func Start(o Options) (*Process, error) {
 	p := &Process{done: make(chan struct{})}
-	var err error
-	if p.metrics, err = freeAddress(); err != nil {
-		return nil, err
-	}
-	if p.health, err = freeAddress(); err != nil {
-		return nil, err
+	for _, into := range []*string{&p.metrics, &p.health} {
+		at, release, err := claimAddress()
+		if err != nil {
+			p.release()
+			return nil, err
+		}
+		*into, p.ports = at, append(p.ports, release)
 	}
 	args := append([]string{
 		"--kubeconfig", o.Kubeconfig, "--namespace", Namespace, "--leader-elect=" + strconv.FormatBool(!o.NoElection),
@@ -95,22 +99,32 @@ func Start(o Options) (*Process, error) {
 	p.cmd.Stdout, p.cmd.Stderr = o.Log, o.Log
 	p.cmd.SysProcAttr = endWithParent()
 	if err := p.cmd.Start(); err != nil {
+		p.release()
 		return nil, fmt.Errorf("starting the operator: %w", err)
 	}
 	go func() {
 		_ = p.cmd.Wait()
+		p.release()
 		close(p.done)
 	}()
 	return p, nil
 }
 
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+// claimAddress returns one of loopback that nobody takes until release is called: its port is none that the kernel gives
+// to connections.
+func claimAddress() (at string, release func(), err error) {
+	port, release, err := nameserver.ClaimPort()
 	if err != nil {
-		return "", fmt.Errorf("finding a free port: %w", err)
+		return "", nil, fmt.Errorf("finding a free port: %w", err)
 	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String(), nil
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port))), release, nil
+}
+
+// release lets others have the ports.
+func (p *Process) release() {
+	for _, release := range p.ports {
+		release()
+	}
 }
 
 // Kill ends the operator as a crash does.
