@@ -113,7 +113,7 @@ func parse(args []string, env func(string) string) (options, error) {
 	f.DurationVar(&o.renew, "leader-elect-renew-deadline", 10*time.Second,
 		"how long the one that acts tries to be heard of before it ends; less than the lease duration")
 	f.DurationVar(&o.retry, "leader-elect-retry-period", time.Second,
-		"the pause between two tries; some that wait to act take 2.2 times as long")
+		"the pause between two tries; an operator that waits to act takes up to 2.2 times as long")
 	metricsFlags(f, &o.metrics)
 	f.StringVar(&o.health, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0 turns them off")
 	f.StringVar(&o.dns, "dns-bind-address", "0",
