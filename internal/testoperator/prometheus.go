@@ -40,8 +40,8 @@ func StartPrometheus(dir string, log io.Writer, operators ...*Process) (*Prometh
 	if err != nil {
 		return nil, err
 	}
-	p := &Prometheus{at: at, release: release, cmd: exec.Command("prometheus", "--config.file="+config, "--web.listen-address="+at,
-		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--log.level=warn")}
+	p := &Prometheus{at: at, release: release, cmd: exec.Command("prometheus", "--config.file="+config,
+		"--web.listen-address="+at, "--storage.tsdb.path="+filepath.Join(dir, "data"), "--log.level=warn")}
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	p.cmd.SysProcAttr = endWithParent()
 	if err := p.cmd.Start(); err != nil {

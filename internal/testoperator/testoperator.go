@@ -110,8 +110,8 @@ func Start(o Options) (*Process, error) {
 	return p, nil
 }
 
-// claimAddress returns one of loopback that nobody takes until release is called: its port is none that the kernel gives
-// to connections.
+// claimAddress returns one of loopback that nobody takes until release is called: its port is none that the kernel
+// gives to connections.
 func claimAddress() (at string, release func(), err error) {
 	port, release, err := nameserver.ClaimPort()
 	if err != nil {
