@@ -6,11 +6,13 @@ import (
 	"github.com/zonefold/zonefold/internal/guarded"
 )
 
-// With so many zones on their way to servers it takes a while. DNS goes first then: statuses wait, but for no longer
-// than maxBacklog, after which that is how things are.
+// With so many zones on their way to servers it takes a while. DNS goes first then: statuses wait for as long as zones
+// arrive, unless none does for maxStill, after which that is how things are. They wait for no longer than maxBacklog,
+// since a server may be slow, and thousands of zones be waiting for it.
 const (
 	manyZones  = 16
-	maxBacklog = 30 * time.Second
+	maxStill   = 30 * time.Second
+	maxBacklog = 5 * time.Minute
 )
 
 // A Backlog is of zones on their way to servers, as there is one after a start.
@@ -18,7 +20,14 @@ type Backlog struct {
 	zones  func() int // that are on their way
 	bursts func() bool
 	clock  func() time.Time
-	since  guarded.Value[time.Time] // zero: there is none
+	course guarded.Value[course]
+}
+
+// A course says how a Backlog goes.
+type course struct {
+	since   time.Time // zero: there is none
+	fewest  int       // zones since then
+	reached time.Time // when there were so few first
 }
 
 // NewBacklog returns the Backlog of so many zones at a time, and of objects that change in bursts.
@@ -34,13 +43,17 @@ func (b *Backlog) Busy() bool {
 	if b.bursts() {
 		return true
 	}
-	long, now := b.Long(), b.clock()
-	since, unlock := b.since.Lock()
+	zones, now := b.zones(), b.clock()
+	c, unlock := b.course.Lock()
 	defer unlock()
-	if !long {
-		*since = time.Time{}
-	} else if since.IsZero() {
-		*since = now
+	if zones < manyZones {
+		*c = course{}
+		return false
 	}
-	return long && now.Sub(*since) < maxBacklog
+	if c.since.IsZero() {
+		*c = course{now, zones, now}
+	} else if zones < c.fewest {
+		c.fewest, c.reached = zones, now
+	}
+	return now.Sub(c.reached) < maxStill && now.Sub(c.since) < maxBacklog
 }
