@@ -47,7 +47,7 @@ func (w *worker) send(ctx context.Context, j *job, batch *backend.Batch) (backen
 	if err := backend.MaySend(ctx); err != nil {
 		return backend.Result{}, err
 	}
-	if soa := w.state.soa; soa != (rr.SOA{}) && j.limits.Read != backend.ReadNone && !w.overlay {
+	if soa := w.state.soa; soa != (rr.SOA{}) && j.limits.Read != backend.ReadNone && !w.overlay && !batch.Create {
 		batch.Expect = &soa
 	}
 	call, cancel := w.callContext(ctx)

@@ -25,13 +25,14 @@ type heldZone struct {
 	*bench
 	memory *backendtest.Memory
 	server *spy
+	name   string // of the server
 	feed   *engine.Feed
 	a      engine.Attachment
 }
 
 func holdZone(t *testing.T, p backendtest.Profile, protection plan.Protection) *heldZone {
 	m, s := serverWith(p, zoneName)
-	z := &heldZone{bench: newBench(t, func(c *engine.Config) { c.Audit = 0 }), memory: m, server: s}
+	z := &heldZone{bench: newBench(t, func(c *engine.Config) { c.Audit = 0 }), memory: m, server: s, name: "s"}
 	z.begin(protection)
 	return z
 }
@@ -39,13 +40,13 @@ func holdZone(t *testing.T, p backendtest.Profile, protection plan.Protection) *
 func (z *heldZone) begin(p plan.Protection) {
 	z.feed = z.bench.feed(zoneName)
 	z.a = engine.Attachment{Name: "b", Feed: z.feed, Backend: z.server, Protection: p}
-	z.engine.Attach(target("s", zoneName), z.a)
+	z.engine.Attach(target(z.name, zoneName), z.a)
 }
 
 // change attaches again.
 func (z *heldZone) change(f func(*engine.Attachment)) {
 	f(&z.a)
-	z.engine.Attach(target("s", zoneName), z.a)
+	z.engine.Attach(target(z.name, zoneName), z.a)
 	z.pass(time.Minute)
 }
 

@@ -89,6 +89,10 @@ type Attachment struct {
 	// (Held.Plan). An overlay has none.
 	Protection plan.Protection
 	Approved   []string
+
+	// Restore has what Protection holds come back at a server that has no zone: it has lost it, or is in the place of one
+	// that is gone.
+	Restore bool
 }
 
 // Engine runs the workers of all targets. An idle target costs memory only: a worker exists while there is something to

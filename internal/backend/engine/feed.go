@@ -92,6 +92,7 @@ type feed struct {
 	raised   time.Time
 	raising  *raise // of the ceiling; nil: none is under way
 	attached map[*target]int
+	kept     map[string]kept // by attachment
 }
 
 // NewFeed starts the feed of a zone. Targets are attached to it afterwards (Engine.Attach); nothing is sent before the

@@ -37,6 +37,8 @@ type job struct {
 	others  map[rr.Key]registry.Claim // sets that are others' by their registries
 
 	approvals []string // plans of deletions, by whatever attachment
+	lost      kept     // what a server that has no zone would have
+	restored  bool     // it has that again, as far as it may not go
 }
 
 // takeJob takes what there is to do. It returns false when nobody is attached.
@@ -49,7 +51,7 @@ func (w *worker) takeJob() (job, bool) {
 		return job{}, false
 	}
 	j := job{a: &a.Attachment, through: guarded.PartOf[scheduler](a), feed: a.Feed, limits: a.Backend.Limits(),
-		leaving: a.leaving, all: t.all}
+		leaving: a.leaving, all: t.all, lost: a.lost()}
 	for _, o := range t.attachments {
 		o.parting = o.leaving
 		j.approvals = append(j.approvals, o.Approved...)

@@ -37,12 +37,14 @@ func (w *worker) contact(ctx context.Context, j *job) error {
 	s.known, s.raced = false, expected // if this fails, the next reading tells
 	found, err := w.read(ctx, j, ask)
 	switch {
-	case backend.Class(err) == backend.ErrNoZone && j.limits.Creates && !j.leaving && !j.a.Observe:
-		found, s.create = backend.Observed{}, true
+	case backend.Class(err) == backend.ErrNoZone && j.limits.Creates && !j.a.Observe && !j.endsWithout():
+		found = backend.Observed{Sets: j.lost.sets, SOA: j.lost.soa}
+		s.create, s.absent = true, j.lost.sets.Len() > 0
+		j.ownsSOA = j.ownsSOA || s.absent // which a feed that an earlier run has filled does not know
 	case err != nil:
 		return fmt.Errorf("reading zone %s: %w", w.Zone, err)
 	default:
-		s.create = false
+		s.create, s.absent = false, false
 	}
 	if found.Unchanged { // what was sent after that is not there
 		for _, c := range s.unverified {

@@ -89,6 +89,7 @@ func (t *target) conclude(s *state, j *job, err error) {
 	}
 	class := backend.Class(err)
 	if err == nil {
+		t.keep(s, j)
 		t.failures, t.class = 0, ""
 		a.denied = false
 		delete(t.server.failing, t)

@@ -42,9 +42,11 @@ func (w *worker) sync(ctx context.Context, j *job) error {
 		s.observe(j, changes)
 		return nil
 	}
-	if err := w.deliverAll(ctx, j, changes); err != nil {
+	if err := w.deliverAll(ctx, j, s.restoring(changes)); err != nil {
+		s.known = s.known && !s.absent
 		return err
 	}
+	s.absent, j.restored = false, s.absent
 	s.confirm(j, w.now(), w.engine.cfg.Rand())
 	s.share(j)
 	return w.poll(ctx, j)

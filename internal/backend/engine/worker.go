@@ -60,6 +60,8 @@ type state struct {
 
 	refused    refusals
 	brake      brake
+	kept       *Held               // as the feed has learnt of it
+	absent     bool                // have is what the server has lost, and is to be given back
 	overlaid   map[rr.Key]struct{} // refused because an overlay has them
 	difference *Difference
 	diffGen    int

@@ -155,7 +155,11 @@ func (st *state) obstacles(z *delivery) map[obstacle]time.Duration {
 	}
 	for _, l := range z.feeds {
 		for _, place := range l.owed {
-			add(unreachable, place)
+			if p := st.places[place]; p != nil && p.restores() {
+				add(byTheBrake, place) // only this feed knows what its servers had
+			} else {
+				add(unreachable, place)
+			}
 		}
 		for key, a := range l.at {
 			switch r := a.report; {

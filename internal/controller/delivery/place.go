@@ -96,6 +96,12 @@ func (p *Place) at(zone dnsname.Name) []Server {
 	return servers
 }
 
+// restores reports whether what the servers of p hold of a zone that is withdrawn comes back at those that come in the
+// place of others: that they are gone is no approval.
+func (p *Place) restores() bool {
+	return p.Passing && !p.Observe && p.Protection.Limited && p.Protection.Policy == plan.PolicySync
+}
+
 // names reports whether a target is at one of the servers of p that stay.
 func (p *Place) names(target backend.TargetKey) bool {
 	return slices.ContainsFunc(p.Servers, func(s Server) bool {
@@ -135,6 +141,7 @@ type Stored struct {
 	Approved  []string       // plans of deletions that somebody has approved: see Held
 	Written   func() rr.Sets // the ledger: what may have been published where foreign sets stay
 	Exact     bool           // of which only what a server still holds as it was written is its own
+	Signed    bool           // servers sign it, and what they have nobody else can make
 }
 
 // of reports whether what was published last is what a snapshot says.

@@ -58,6 +58,7 @@ func (d *Deliveries) hear(st *state, l *zoneFeed, r engine.Report) (tell func())
 // hearWithdrawn takes in that a server has a zone no more.
 func (d *Deliveries) hearWithdrawn(l *zoneFeed, key attachmentKey) (tell func()) {
 	delete(l.at, key)
+	l.rid[key] = struct{}{}
 	d.queue.Enqueue(l.zone)
 	last := l.live && len(l.at) == 0
 	return func() {

@@ -28,7 +28,8 @@ type zoneFeed struct {
 	live    bool
 	at      map[attachmentKey]*attached
 	ending  map[attachmentKey]struct{} // servers that get what is new, and that nobody waits for: see Server.Ending
-	owed    []string                   // Places of an earlier run that nobody has attached to yet
+	owed    []string                   // Places that have, or had, something of it that nobody is attached for now
+	rid     map[attachmentKey]struct{} // servers that come and go, and that it was withdrawn from
 	written rr.Sets                    // the ledger: what servers that keep foreign sets may have of ours
 	larger  bool                       // the ledger may have more than those servers
 	sets    rr.Sets                    // the newest content
@@ -40,6 +41,7 @@ type zoneFeed struct {
 	thawedAt uint64
 
 	approved []string // plans of deletions that somebody has approved
+	signed   bool     // see Stored
 
 	seq     uint64 // newest published
 	done    uint64 // newest confirmed everywhere
@@ -77,6 +79,7 @@ type attached struct {
 	keep     bool
 	registry *registry.Registry
 	audit    time.Duration
+	restore  bool // what is held comes back where it is lost
 
 	protection plan.Protection
 	approved   []string
@@ -101,7 +104,7 @@ type waiting struct {
 
 func (st *state) addFeed(z *delivery, name dnsname.Name, stored Stored) *zoneFeed {
 	l := &zoneFeed{id: z.id.String() + " " + name.String(), zone: z.id, name: name, at: map[attachmentKey]*attached{},
-		ending: map[attachmentKey]struct{}{}, waits: map[zone.ID]uint64{}}
+		ending: map[attachmentKey]struct{}{}, rid: map[attachmentKey]struct{}{}, waits: map[zone.ID]uint64{}}
 	config := engine.FeedConfig{ID: l.id, Zone: name, Created: stored.Created, Serial: stored.Serial,
 		Ceiling: stored.Ceiling}
 	l.written, l.exact = within(stored.Written(), name), stored.Exact
@@ -127,7 +130,7 @@ func within(sets rr.Sets, name dnsname.Name) rr.Sets {
 func (st *state) deliver(z *delivery, wanted []*Place, stored Stored) []zone.ID {
 	z.problem = ""
 	for _, l := range z.feeds {
-		l.approved = stored.Approved
+		l.approved, l.signed = stored.Approved, stored.Signed
 	}
 	live := z.accepted && !stored.Deleting
 	for name, l := range z.feeds {
@@ -182,7 +185,8 @@ func (st *state) attach(z *delivery, l *zoneFeed, wanted []*Place) {
 		}
 	}
 	st.attachEnding(l, wanted)
-	l.leaveUnnamed(st)
+	l.leaveUnnamed(st, wanted)
+	l.follow(st, wanted)
 	for _, name := range slices.Clone(l.owed) {
 		if !slices.Contains(wanted, st.places[name]) { // one that is wanted and cannot be used now has it still
 			st.withdrawOwed(z, l, name)
@@ -194,8 +198,6 @@ func (st *state) attach(z *delivery, l *zoneFeed, wanted []*Place) {
 		}
 		p := st.places[key.place]
 		switch {
-		case p != nil && p.Passing && !p.names(key.target):
-			st.letGo(l, key)
 		case p != nil && len(p.Servers) == 0 && slices.Contains(wanted, p):
 			st.updateClient(l, key, a, p) // The Backend cannot be used now; what is attached stays.
 		case p == nil || a.observe || slices.Contains(wanted, p):
@@ -207,6 +209,10 @@ func (st *state) attach(z *delivery, l *zoneFeed, wanted []*Place) {
 			if !st.engine.Withdraw(key.target, l.as(key.place)) {
 				st.letGo(l, key)
 				continue
+			}
+			if a.restore && l.signed {
+				a.restore = false // without its fleet, it would not be signed again
+				st.engine.Attach(key.target, l.attachment(key.place, a))
 			}
 			st.updateClient(l, key, a, p)
 		}
@@ -220,19 +226,34 @@ func (st *state) letGo(l *zoneFeed, key attachmentKey) {
 	st.onPlace(key.place) // it has one Zone less
 }
 
-// leaveUnnamed gives up servers that their Backend does not name any more, while a zone is withdrawn from them: what is
-// there stays there, as where the zone is live. What was theirs is owed by the servers that the Backend names now,
-// which may be the same under a better address.
-func (l *zoneFeed) leaveUnnamed(st *state) {
+// leaveUnnamed gives up servers that their Backend does not name any more. Those that come and go are gone then. Of
+// others only those that a zone is withdrawn from are given up: what is there stays there, as where the zone is live.
+// What was theirs is owed by the servers that the Backend names now, which may be the same under a better address, or
+// come in the place of those that are gone.
+func (l *zoneFeed) leaveUnnamed(st *state, wanted []*Place) {
 	for key, a := range l.at {
 		p := st.places[key.place]
-		if !a.leaving || p == nil || p.Problem != nil || len(p.Servers) == 0 || p.names(key.target) {
+		if p == nil || p.names(key.target) || !p.Passing && (!a.leaving || p.Problem != nil || len(p.Servers) == 0) {
 			continue
 		}
 		st.letGo(l, key)
-		if !p.Passing && !slices.Contains(l.owed, p.Name) {
+		served := len(p.at(l.name)) > 0 && slices.Contains(wanted, p)
+		if (!p.Passing || p.restores() && !served) && !slices.Contains(l.owed, p.Name) {
 			l.owed = append(l.owed, p.Name)
 		}
+	}
+}
+
+// follow has servers that come to a Place get what its other servers hold of a zone that is withdrawn there.
+func (l *zoneFeed) follow(st *state, wanted []*Place) {
+	at := map[*Place]struct{}{}
+	for key := range l.at {
+		if p := st.places[key.place]; p != nil && p.restores() && !slices.Contains(wanted, p) {
+			at[p] = struct{}{}
+		}
+	}
+	for p := range at {
+		l.withdrawFrom(st, p)
 	}
 }
 
@@ -268,10 +289,19 @@ func (st *state) attachTo(l *zoneFeed, key attachmentKey, p *Place, s Server) {
 		a.audit == p.Audit && reflect.DeepEqual(a.registry, p.Registry) && !l.otherwiseHeld(a, p) {
 		return
 	}
-	a = &attached{client: s.Backend, place: p.called(), server: cmp.Or(s.Title, s.Name), kind: p.Kind, since: p.Created,
-		observe: p.Observe, keep: p.Keep || l.exact, registry: p.Registry, audit: p.Audit, protection: p.Protection,
-		approved: l.approved}
+	st.attachAs(l, key, l.newAttached(p, s))
+}
+
+// newAttached is an attachment to a server that there is not yet.
+func (l *zoneFeed) newAttached(p *Place, s Server) *attached {
+	return &attached{client: s.Backend, place: p.called(), server: cmp.Or(s.Title, s.Name), kind: p.Kind,
+		since: p.Created, observe: p.Observe, keep: p.Keep || l.exact, registry: p.Registry, audit: p.Audit,
+		protection: p.Protection, approved: l.approved, restore: p.Passing}
+}
+
+func (st *state) attachAs(l *zoneFeed, key attachmentKey, a *attached) {
 	l.at[key] = a
+	delete(l.rid, key)
 	st.engine.Attach(key.target, l.attachment(key.place, a))
 }
 
@@ -291,7 +321,7 @@ func (l *zoneFeed) attachment(name string, a *attached) engine.Attachment {
 	return engine.Attachment{
 		Name: l.as(name), Feed: l.feed, Backend: a.client, Kind: a.kind, Since: a.since,
 		Keep: a.keep, Registry: a.registry, Written: l.written, Observe: a.observe, Audit: a.audit, Withdraw: a.leaving,
-		Exact: l.exact, Protection: a.protection, Approved: a.approved,
+		Exact: l.exact, Protection: a.protection, Approved: a.approved, Restore: a.restore,
 	}
 }
 
@@ -302,17 +332,27 @@ func (st *state) withdrawOwed(z *delivery, l *zoneFeed, name string) {
 	case p == nil:
 		st.log.Info("what a zone was delivered to is gone; what was published there stays", "zone", l.name.String(), "at",
 			name)
-	case p.Observe: // where nothing is written, nothing is withdrawn
+	case p.Observe, p.Protection.Policy != plan.PolicySync: // where nothing is written, or all stays, nothing is withdrawn
 	case p.Problem != nil:
 		z.problem = fmt.Sprintf("%s cannot be withdrawn from %s: %s", l.name, p.called(), p.Problem.Message)
 		return
 	default:
-		for _, s := range p.at(l.name) {
-			key := attachmentKey{p.Name, backend.TargetKey{Server: s.Name, Zone: l.name, View: s.View}}
-			st.attachTo(l, key, p, s)
-		}
+		l.withdrawFrom(st, p)
 	}
 	l.owed = slices.DeleteFunc(l.owed, func(o string) bool { return o == name })
+}
+
+// withdrawFrom attaches the servers of a Place that have not lost it yet, so that it is withdrawn from them.
+func (l *zoneFeed) withdrawFrom(st *state, p *Place) {
+	for _, s := range p.at(l.name) {
+		key := attachmentKey{p.Name, backend.TargetKey{Server: s.Name, Zone: l.name, View: s.View}}
+		if _, rid := l.rid[key]; rid || l.at[key] != nil {
+			continue
+		}
+		a := l.newAttached(p, s)
+		a.leaving, a.restore = true, a.restore && !l.signed
+		st.attachAs(l, key, a)
+	}
 }
 
 // enter puts a set into a ledger. Where foreign sets are kept, the values tell which of

@@ -39,6 +39,7 @@ func (s *zoneStore) Load(id zone.ID) (delivery.Stored, bool) {
 		Serial: numberOf(o.Status.Serial), Ceiling: numberOf(o.Status.SerialCeiling),
 		Approved:  delivery.Approvals(o.Annotations[zonefold.ApproveAnnotation]),
 		Published: func() (zone.Snapshot, bool) { return published(o) },
+		Signed:    o.Status.DNSSEC != nil && o.Status.DNSSEC.Signed,
 	}
 	if name, err := dialect.ZoneName(o.Spec.ZoneName); err == nil && o.Status.Content != "" {
 		out.Name = name
