@@ -169,6 +169,7 @@ func TestAPodThatIsBroughtAZoneOfAnotherDialectIsToldOfIt(t *testing.T) {
 // Zone is to be, and that has not been taken in.
 func TestAZoneThatIsAboutToBeLodgedIsNotRemoved(t *testing.T) {
 	p := newPair(t)
+	p.z.Protected() // nobody protects anything
 	i := instanceOfCluster(aPrimary, v1beta1.RolePrimary)
 	i.Status.Zones = []v1beta1.InstanceZone{{ZoneReference: v1beta1.ZoneReference{
 		APIVersion: p.z.assignerVersion, Kind: lodged.Kind, Namespace: lodged.Namespace, Name: lodged.Name,

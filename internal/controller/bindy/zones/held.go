@@ -2,6 +2,7 @@ package zones
 
 import (
 	"context"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -46,27 +47,56 @@ func (p *protecting) protection(cluster types.NamespacedName) plan.Protection {
 // Protect implements controller.Fleets.
 func (z *Zones) Protect(backend string, cluster types.NamespacedName, by plan.Protection) {
 	p, unlock := z.protecting.Lock()
-	defer unlock()
 	before := p.by[backend]
 	if by == (plan.Protection{}) {
 		delete(p.by, backend)
 	} else {
 		p.by[backend] = protector{cluster, by}
 	}
-	if before == p.by[backend] {
-		return
+	concerns := func(of types.NamespacedName) bool { return of == cluster || of == before.cluster }
+	news := before != p.by[backend]
+	if news {
+		z.protect(p, concerns)
 	}
-	z.protect(p, func(of types.NamespacedName) bool { return of == cluster || of == before.cluster })
+	unlock()
+	if news {
+		z.wakeClusters(concerns)
+	}
 }
 
 // Protected implements controller.Fleets.
 func (z *Zones) Protected() {
+	all := func(types.NamespacedName) bool { return true }
+	p, unlock := z.protecting.Lock()
+	news := p.awaited
+	if news {
+		p.awaited = false
+		z.protect(p, all)
+	}
+	unlock()
+	if news {
+		z.wakeClusters(all)
+	}
+}
+
+// wakeClusters has the instances of clusters looked at: what a policy has left there may have to go.
+func (z *Zones) wakeClusters(concerns func(cluster types.NamespacedName) bool) {
+	var keys []client.ObjectKey
+	st, unlock := z.state.Lock()
+	for key, h := range st.hosts {
+		if concerns(h.cluster()) {
+			keys = append(keys, key)
+		}
+	}
+	unlock()
+	z.wakeInstances(keys...)
+}
+
+// stays reports whether what the servers of a cluster have stays there although nobody asks for it, or may have to.
+func (z *Zones) stays(cluster types.NamespacedName) bool {
 	p, unlock := z.protecting.Lock()
 	defer unlock()
-	if p.awaited {
-		p.awaited = false
-		z.protect(p, func(types.NamespacedName) bool { return true })
-	}
+	return p.awaited || p.protection(cluster).Policy != plan.PolicySync
 }
 
 // protect gives the Places of some clusters the protection that these have now.
@@ -97,6 +127,11 @@ func (z *Zones) deletePlace(key client.ObjectKey) {
 	delete(p.of, key)
 	delete(p.places, key)
 	z.deliveries.DeletePlace(placeOf(key))
+}
+
+// allStay is stays of several.
+func (z *Zones) allStay(clusters []types.NamespacedName) bool {
+	return !slices.ContainsFunc(clusters, func(c types.NamespacedName) bool { return !z.stays(c) })
 }
 
 // tellHeld puts into the status of a zone what servers have although nobody asks for it.

@@ -41,6 +41,14 @@ func (h *host) last() *dialect.Server {
 	return h.server
 }
 
+// cluster is the one that the instance is part of.
+func (h *host) cluster() types.NamespacedName {
+	if h.server == nil {
+		return types.NamespacedName{}
+	}
+	return types.NamespacedName{Namespace: h.server.Instance.Namespace, Name: h.server.Instance.Spec.ClusterRef}
+}
+
 // known is what was known of a pod, nil if nothing was.
 func (h *host) known(p *Pod) *Pod {
 	for _, pods := range [][]*Pod{h.pods, h.ending} {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
@@ -107,12 +108,15 @@ func (s *zoneStore) Hold(ctx context.Context, id zone.ID, where []delivery.Deliv
 	st, unlock := z.state.Lock()
 	k := st.know(id)
 	k.held, k.holding = where, true
-	left := len(st.holders(id)) > 0
+	var left []types.NamespacedName // the clusters whose servers may have it yet
+	for _, key := range st.holders(id) {
+		left = append(left, st.hosts[key].cluster())
+	}
 	unlock()
 	switch {
 	case len(where) > 0 || !slices.Contains(o.Finalizers, v1beta1.ZoneFinalizer):
 		return nil
-	case deleting && left && z.Clock.Now().Before(o.DeletionTimestamp.Add(z.Patience)):
+	case deleting && !z.allStay(left) && z.Clock.Now().Before(o.DeletionTimestamp.Add(z.Patience)):
 		return &controller.Later{After: time.Second}
 	}
 	return client.IgnoreNotFound(z.setFinalizer(ctx, o, v1beta1.ZoneFinalizer, false))

@@ -44,8 +44,8 @@ func (z *Zones) wants(instance client.ObjectKey, name string) bool {
 
 // Sweep removes from the pods of an instance the zones that its status says it has, and that it is not to have any
 // more. What cannot be reached now loses them later: until then they stay in the status, as do those that another zone
-// of the name is about to replace, and those whose deletion may be held. It returns what the status is to say, and when
-// to look again; 0: an event will tell.
+// of the name is about to replace, those whose deletion may be held, and all while a policy says that nothing is
+// deleted. It returns what the status is to say, and when to look again; 0: an event will tell.
 func (z *Zones) Sweep(ctx context.Context, i *v1beta1.Bind9Instance,
 	all []corev1.Pod) (out []v1beta1.InstanceZone, again time.Duration) {
 	instance := client.ObjectKeyFromObject(i)
@@ -54,12 +54,13 @@ func (z *Zones) Sweep(ctx context.Context, i *v1beta1.Bind9Instance,
 	}
 	want := z.zonesOf(instance)
 	wanted := ledgerOf(want).called
+	stays := z.stays(types.NamespacedName{Namespace: i.Namespace, Name: i.Spec.ClusterRef})
 	var stale []v1beta1.InstanceZone
 	var guarded bool
 	for _, old := range i.Status.Zones {
 		heirs := wanted[old.ZoneName]
 		switch {
-		case z.foreign(old): // of a dialect that is off now
+		case z.foreign(old), len(heirs) == 0 && stays: // of a dialect that is off now, or left there by a policy
 			want = append(want, old)
 		case len(heirs) == 0 && z.guards(old):
 			want, guarded = append(want, old), true
@@ -100,7 +101,9 @@ func (z *Zones) foreign(i v1beta1.InstanceZone) bool {
 func (z *Zones) guards(i v1beta1.InstanceZone) bool {
 	id := entryOf(i).id
 	if id.Kind != v1beta1.KindZone {
-		return z.deliveriesOf(id).Guards(id, nil)
+		d := z.deliveriesOf(id)
+		name, err := dialect.ZoneName(i.ZoneName)
+		return d.Guards(id, nil) || err == nil && d.GuardsLeft(name, i.UID)
 	}
 	st, unlock := z.state.Lock()
 	primaries := st.fleets[id].primaries // which Deliveries may not have heard of yet
