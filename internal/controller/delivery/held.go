@@ -6,8 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -109,9 +112,23 @@ func (d *Deliveries) Guards(id zone.ID, stays func(place string) bool) bool {
 	st, unlock := d.state.Lock()
 	defer unlock()
 	z := st.zones[id]
-	if z == nil {
-		return false
+	return z != nil && st.guards(z, stays)
+}
+
+// GuardsLeft is Guards of what a Zone that is gone has left behind.
+func (d *Deliveries) GuardsLeft(name dnsname.Name, uid types.UID) bool {
+	st, unlock := d.state.Lock()
+	defer unlock()
+	for place := range st.places {
+		if z := st.zones[LeftID(place, name, uid)]; z != nil && st.guards(z, nil) {
+			return true
+		}
 	}
+	return false
+}
+
+// guards is Guards.
+func (st *state) guards(z *delivery, stays func(place string) bool) bool {
 	for name, l := range z.feeds {
 		goes := !z.accepted || name != z.snapshot.Name
 		for key, a := range l.at {
