@@ -28,22 +28,26 @@ import (
 //	slow 2m                  pods start later by that
 //	lose-key a/dns-transfer-key   a Secret is gone, if it was there
 //	ready a/dns-primary-0    all pods of the instance are ready by now
+//	serves a/dns-primary-0   all pods of the instance show what the lines of the step say, or do not, after "not "
 func (n *nodes) takes(words []string) bool {
 	if n == nil || len(words) != 2 {
 		return false
 	}
 	switch words[0] {
-	case "kill", "evict", "crash", "empty", "hang", "mute", "heal", "slow", "lose-key", "ready":
+	case "kill", "evict", "crash", "empty", "hang", "mute", "heal", "slow", "lose-key", "ready", "serves":
 		return true
 	}
 	return false
 }
 
 // step does what happens to nodes and pods.
-func (n *nodes) step(words []string) (err error) {
+func (n *nodes) step(words []string, text string) (err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	defer n.look()
+	if words[0] == "serves" {
+		return n.serves(words[1], text)
+	}
 	if words[0] == "slow" {
 		n.slow, err = time.ParseDuration(words[1])
 		return err

@@ -246,6 +246,50 @@ func (n *nodes) contents() string {
 	return out.String()
 }
 
+// serves notes it as wrong if the pods of an instance do not show sets by now, each a line with name, type and a value;
+// after "not ", if they do. mu is held.
+func (n *nodes) serves(instance, text string) error {
+	found := false
+	for _, p := range n.sorted() {
+		if p.of.NamespacedName.String() != instance || !p.running || !p.leaves.IsZero() {
+			continue
+		}
+		found = true
+		for line := range strings.Lines(text) {
+			line, not := strings.CutPrefix(strings.TrimSpace(line), "not ")
+			is, err := p.has(line)
+			if err != nil {
+				return err
+			}
+			if is == not {
+				p.wrong("it serves %q: %t", line, is)
+			}
+		}
+	}
+	if !found {
+		n.world.fail("no pod runs of " + instance)
+	}
+	return nil
+}
+
+// has reports whether a pod shows a value.
+func (p *pod) has(line string) (bool, error) {
+	words := strings.Fields(line)
+	if len(words) != 3 {
+		return false, errors.New("a line of serves is a name, a type and a value")
+	}
+	name, err := dnsname.Parse(words[0])
+	typ, typeErr := rr.ParseType(words[1])
+	for zone, s := range p.disk.sites {
+		if name.Under(zone) && s.shown() {
+			_, sets, _ := p.disk.zones.Truth(zone)
+			set, _ := sets.Get(rr.Key{Name: name, Type: typ})
+			return slices.Contains(set.Data, words[2]), errors.Join(err, typeErr)
+		}
+	}
+	return false, errors.Join(err, typeErr)
+}
+
 // promised looks at pods when all is calm: a zone that is Ready is on all pods of its instances, and none is where no
 // object has it.
 func (n *nodes) promised(objects map[ref]*unstructured.Unstructured) {

@@ -274,7 +274,7 @@ func (w *World) step(ctx context.Context, words []string, data []byte) error {
 		w.eyes.blur(words)
 		return w.api.begin(words)
 	case w.nodes.takes(words):
-		return w.nodes.step(words)
+		return w.nodes.step(words, string(data))
 	case words[0] == "settled":
 		w.settled()
 		return nil
