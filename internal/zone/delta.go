@@ -6,6 +6,7 @@ import "github.com/zonefold/zonefold/internal/rr"
 type Delta struct {
 	Zones    []ZoneDelta // in no order
 	Verdicts []ID        // objects whose verdict changed, came or went, in no order
+	Adopters []ID        // Zones that have adopted a claim, or let one go, in no order: their content may be the same
 }
 
 // A ZoneDelta says what changed in one Zone. If the World has no Snapshot of it, it is
@@ -22,10 +23,12 @@ type deltaBuilder struct {
 	verdicts map[ID]struct{} // of Zones
 	claims   []ID
 	gone     map[ID]struct{} // deleted claims
+	adopters map[*zoneState]struct{}
 }
 
 func newDeltaBuilder() deltaBuilder {
-	return deltaBuilder{zones: map[ID]*ZoneDelta{}, verdicts: map[ID]struct{}{}, gone: map[ID]struct{}{}}
+	return deltaBuilder{zones: map[ID]*ZoneDelta{}, verdicts: map[ID]struct{}{}, gone: map[ID]struct{}{},
+		adopters: map[*zoneState]struct{}{}}
 }
 
 func (d *deltaBuilder) zone(id ID) *ZoneDelta {
@@ -52,6 +55,9 @@ func (d *deltaBuilder) take() Delta {
 	}
 	for id := range d.gone {
 		out.Verdicts = append(out.Verdicts, id)
+	}
+	for z := range d.adopters {
+		out.Adopters = append(out.Adopters, z.ID)
 	}
 	*d = newDeltaBuilder()
 	return out

@@ -46,6 +46,9 @@ func (w *World) setAccepted(c *claimState, accepted bool) {
 		return
 	}
 	c.accepted = accepted
+	if c.cell != nil {
+		w.delta.adopters[c.cell.zone] = struct{}{}
+	}
 	if w.observing {
 		w.observe(c)
 	}

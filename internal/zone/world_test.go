@@ -142,6 +142,37 @@ func TestADeltaNamesWhatChanged(t *testing.T) {
 	}
 }
 
+// TestADeltaNamesWhoHasAdopted also where the content stays as it is.
+func TestADeltaNamesWhoHasAdopted(t *testing.T) {
+	w := New(Options{})
+	example, other := ID{KindZone, "dns", "example"}, ID{KindZone, "dns", "other"}
+	w.PutZone(zoneOf("dns", "example", "example.org.", 1))
+	w.PutZone(zoneOf("dns", "other", "other.org.", 1))
+	w.PutClaim(claimOf("dns/www", "www.example.org.", 1, "A 192.0.2.1"))
+	w.Settle()
+	for _, c := range []struct {
+		what     string
+		do       func()
+		zones    int
+		adopters []ID
+	}{
+		{"the same value comes", func() { w.PutClaim(claimOf("dns/same", "www.example.org.", 2, "A 192.0.2.1")) }, 0,
+			[]ID{example}},
+		{"a claim that is refused comes", func() { w.PutClaim(claimOf("dns/no", "www.example.net.", 2, "A 192.0.2.1")) }, 0,
+			nil},
+		{"the same value goes elsewhere", func() { w.PutClaim(claimOf("dns/same", "www.other.org.", 2, "A 192.0.2.1")) }, 1,
+			[]ID{example, other}},
+		{"it goes", func() { w.DeleteClaim(ID{KindRecord, "dns", "same"}) }, 1, []ID{other}},
+	} {
+		c.do()
+		d := w.Settle()
+		slices.SortFunc(d.Adopters, ID.Compare)
+		if len(d.Zones) != c.zones || !slices.Equal(d.Adopters, c.adopters) {
+			t.Errorf("%s: the delta is %+v", c.what, d)
+		}
+	}
+}
+
 // Reading changes nothing: readers may run beside each other, as their owner lets them.
 func TestManyMayReadAtOnce(t *testing.T) {
 	w := busyWorld(50)

@@ -293,6 +293,7 @@ func (z *Zones) settled(s core.Settlement) {
 	for _, delta := range s.Delta.Zones {
 		z.enqueue(delta.ID)
 	}
+	z.enqueueAll(s.Delta.Adopters) // they count their records, of which two may ask for the same
 	z.enqueueAll(s.Delta.Verdicts)
 	for _, o := range s.Inputs { // a server that hangs reports nothing
 		if o.ID.Kind != v1beta1.KindZone {
