@@ -41,8 +41,10 @@ func (s Schema) Check(ctx context.Context, reader client.Reader) error {
 		s.CRD, strings.Join(lacks, ", "))
 }
 
+// lacks only looks: a copy of a schema for each field would cost more than the rest of a start.
 func (s Schema) lacks(crd map[string]any) []string {
-	versions, _, _ := unstructured.NestedSlice(crd, "spec", "versions")
+	value, _, _ := unstructured.NestedFieldNoCopy(crd, "spec", "versions")
+	versions, _ := value.([]any)
 	i := slices.IndexFunc(versions, func(v any) bool {
 		m, ok := v.(map[string]any)
 		return ok && m["name"] == s.Version && m["served"] == true
@@ -52,7 +54,7 @@ func (s Schema) lacks(crd map[string]any) []string {
 	}
 	version, _ := versions[i].(map[string]any)
 	var out []string
-	if _, ok, _ := unstructured.NestedMap(version, "subresources", "status"); !ok {
+	if member(version, "subresources", "status") == nil {
 		out = append(out, "the status subresource")
 	}
 	for _, path := range s.Fields {
@@ -66,14 +68,21 @@ func (s Schema) lacks(crd map[string]any) []string {
 // hasField follows a path of field names through an OpenAPI schema, into the items of
 // lists.
 func hasField(version map[string]any, path []string) bool {
-	node, ok, _ := unstructured.NestedMap(version, "schema", "openAPIV3Schema")
+	node := member(version, "schema", "openAPIV3Schema")
 	for _, field := range path {
-		if items, list, _ := unstructured.NestedMap(node, "items"); list {
+		if items := member(node, "items"); items != nil {
 			node = items
 		}
-		if node, ok, _ = unstructured.NestedMap(node, "properties", field); !ok {
+		if node = member(node, "properties", field); node == nil {
 			return false
 		}
 	}
-	return ok
+	return node != nil
+}
+
+// member returns the object at a path, nil if there is none.
+func member(of map[string]any, path ...string) map[string]any {
+	value, _, _ := unstructured.NestedFieldNoCopy(of, path...)
+	object, _ := value.(map[string]any)
+	return object
 }
