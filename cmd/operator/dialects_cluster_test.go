@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) {
 	utilruntime.ErrorHandlers = nil //nolint:reassign // one of them sleeps in the bubble of a life, by the clock of another one
-	debug.SetGCPercent(400)         // a life needs little memory, and leaves much that it needed
+	debug.SetGCPercent(1200)        // a life needs little memory, and leaves much that it needed
 	os.Exit(testcluster.Main(m))    // without any definition
 }
 

@@ -140,9 +140,11 @@ func (w *World) put(ctx context.Context, r ref, object *unstructured.Unstructure
 // store makes an object, or puts what it says in the place of what is there.
 func (w *World) store(ctx context.Context, at write,
 	object *unstructured.Unstructured) (before, after *unstructured.Unstructured, err error) {
-	after, err = w.api.create(ctx, at, object.DeepCopy())
-	for err != nil && (apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err)) { // an operator may come between
-		if before, err = w.api.get(at.ref); err != nil {
+	for again := true; again; again = apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) { // one came between
+		if before, err = w.api.get(at.ref); apierrors.IsNotFound(err) {
+			after, err = w.api.create(ctx, at, object.DeepCopy())
+			continue
+		} else if err != nil {
 			return nil, nil, err
 		}
 		next := before.DeepCopy()

@@ -44,7 +44,7 @@ func NewAPI(kinds *Kinds, now func() time.Time) *API {
 		if k.custom == nil {
 			continue
 		}
-		object := k.custom.definition.DeepCopy()
+		object := atopOf(k.custom.definition)
 		object.SetUID(uid(a.store.revision))
 		a.store.put(ref{definitions, types.NamespacedName{Name: object.GetName()}}, object)
 	}
@@ -100,6 +100,9 @@ func (a *API) RoundTrip(r *http.Request) (*http.Response, error) {
 	object, status, err := a.act(r, q, body)
 	if err != nil {
 		return failure(r, err)
+	}
+	if tell, ok := r.Context().Value(written{}).(func(*unstructured.Unstructured)); ok {
+		tell(object)
 	}
 	return answer(r, status, q.shown(object))
 }

@@ -1,8 +1,8 @@
 package sim
 
 import (
+	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -19,40 +19,28 @@ const busiest = 50
 // leases is where Leases are.
 const leases = "/apis/coordination.k8s.io/"
 
-// term returns for how long an operator leads from a request on, if that is taken; false: it is about something else.
-func (a *API) term(r *http.Request) (length time.Duration, is bool) {
-	if !strings.HasPrefix(r.URL.Path, leases) || r.Method == http.MethodGet || r.GetBody == nil {
-		return 0, false
-	}
-	body, err := r.GetBody()
-	if err != nil {
-		return 0, false
-	}
-	text, err := io.ReadAll(body)
-	if err != nil {
-		return 0, false
-	}
-	lease, err := a.decode(text, r.Header.Get("Content-Type"))
-	if err != nil {
-		return 0, false
-	}
-	seconds, _, _ := unstructured.NestedInt64(lease.Object, "spec", "leaseDurationSeconds")
-	if holder, _, _ := unstructured.NestedString(lease.Object, "spec", "holderIdentity"); holder == "" {
-		seconds = 0 // it is given up
-	}
-	return time.Duration(seconds) * time.Second, true
-}
+// written is the key by which the context of a request has who is told of the object that it has written.
+type written struct{}
 
 // asks sends a request that is no effect, and notes until when it has the operator lead.
 func (o *operator) asks(r *http.Request, sent time.Time) (*http.Response, error) {
-	length, is := o.world.api.term(r)
-	response, err := o.world.api.serve(r)
-	if is && err == nil && response.StatusCode < http.StatusBadRequest {
-		o.mu.Lock()
-		o.over = sent.Add(length)
-		o.mu.Unlock()
+	if strings.HasPrefix(r.URL.Path, leases) && r.Method != http.MethodGet {
+		r = r.WithContext(context.WithValue(r.Context(), written{}, func(lease *unstructured.Unstructured) {
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			o.over = sent.Add(termOf(lease))
+		}))
 	}
-	return response, err
+	return o.world.api.serve(r)
+}
+
+// termOf is for how long a Lease has its holder lead.
+func termOf(lease *unstructured.Unstructured) time.Duration {
+	seconds, _, _ := unstructured.NestedInt64(lease.Object, "spec", "leaseDurationSeconds")
+	if holder, _, _ := unstructured.NestedString(lease.Object, "spec", "holderIdentity"); holder == "" {
+		return 0 // it is given up
+	}
+	return time.Duration(seconds) * time.Second
 }
 
 // lead looks whether an operator that begins an effect may be the leader, by its own clock.

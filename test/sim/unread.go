@@ -76,7 +76,7 @@ func (w *World) define(plural string, again bool) error {
 	s := w.api.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	object := k.custom.definition.DeepCopy()
+	object := atopOf(k.custom.definition)
 	object.SetUID(uid(s.revision))
 	s.put(r, object)
 	delete(w.api.trouble.lacking, plural)

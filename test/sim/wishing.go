@@ -79,6 +79,9 @@ const (
 
 // take takes in an object that has changed, nil if it is gone, and returns what it is about, false if nothing.
 func (w *wishes) take(r ref, object *unstructured.Unstructured, now time.Time) (about string, known bool) {
+	if r.kind.custom == nil {
+		return "", false // a Lease is renewed more often than anything else happens
+	}
 	there := object != nil && !ending(object)
 	about = aboutPlaces
 	for _, claim := range w.claims {

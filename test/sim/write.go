@@ -14,7 +14,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -144,7 +143,7 @@ func (a *API) change(ctx context.Context, w write, kind types.PatchType,
 		if err := utiljson.Unmarshal(body, &patch); err != nil {
 			return nil, apierrors.NewBadRequest(err.Error())
 		}
-		after.Object = merged(runtime.DeepCopyJSON(before.Object), patch)
+		after.Object = merged(atopOf(before).Object, patch)
 	case types.JSONPatchType:
 		patch, err := jsonpatch.DecodePatch(body)
 		if err != nil {
@@ -167,8 +166,11 @@ func (a *API) change(ctx context.Context, w write, kind types.PatchType,
 	return a.replace(ctx, w, before, after)
 }
 
-// merged is an object that a merge patch (RFC 7396) has changed.
+// merged is an object that a merge patch (RFC 7396) has changed. It shares with the object what it has not.
 func merged(object, patch map[string]any) map[string]any {
+	if object = maps.Clone(object); object == nil {
+		object = map[string]any{}
+	}
 	for key, value := range patch {
 		inner, isMap := value.(map[string]any)
 		switch {
@@ -176,9 +178,6 @@ func merged(object, patch map[string]any) map[string]any {
 			delete(object, key)
 		case isMap:
 			before, _ := object[key].(map[string]any)
-			if before == nil {
-				before = map[string]any{}
-			}
 			object[key] = merged(before, inner)
 		default:
 			object[key] = value
@@ -260,17 +259,22 @@ func (a *API) replace(ctx context.Context, w write, before,
 	return a.replaceManaged(ctx, w, before, after)
 }
 
+// atopOf returns an object that has its own metadata, and shares everything else, which nobody changes that is stored.
+func atopOf(object *unstructured.Unstructured) *unstructured.Unstructured {
+	out := &unstructured.Unstructured{Object: maps.Clone(object.Object)}
+	if metadata, ok := object.Object["metadata"].(map[string]any); ok {
+		out.Object["metadata"] = maps.Clone(metadata)
+	}
+	return out
+}
+
 // keep has an object keep what a request of this kind does not change.
 func (w write) keep(before, after *unstructured.Unstructured) {
 	if w.subresource == "status" {
 		status, ok := after.Object["status"]
 		fields := after.GetManagedFields()
 		clear(after.Object)
-		for key, value := range before.Object {
-			if key != "status" {
-				after.Object[key] = runtime.DeepCopyJSONValue(value)
-			}
-		}
+		maps.Copy(after.Object, atopOf(before).Object)
 		after.SetManagedFields(fields)
 		if delete(after.Object, "status"); ok {
 			after.Object["status"] = status
@@ -279,7 +283,7 @@ func (w write) keep(before, after *unstructured.Unstructured) {
 	}
 	if w.kind.hasStatus {
 		if delete(after.Object, "status"); before.Object["status"] != nil {
-			after.Object["status"] = runtime.DeepCopyJSONValue(before.Object["status"])
+			after.Object["status"] = before.Object["status"]
 		}
 	}
 	after.SetUID(before.GetUID())
