@@ -20,7 +20,7 @@ import (
 	"github.com/zonefold/zonefold/internal/dialect/revisions"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
-	"github.com/zonefold/zonefold/internal/zone"
+	"github.com/zonefold/zonefold/internal/zone/diff"
 )
 
 // A Past is the history of a Zone as it is printed. Its fields are fixed.
@@ -242,7 +242,7 @@ func nameAndType(args []string) (dnsname.Name, rr.Type, error) {
 // about has a change keep the lines that are about a name, and reports whether there are any.
 func (c *PastChange) about(name dnsname.Name, typ rr.Type) bool {
 	c.Delta = slices.DeleteFunc(c.Delta, func(line string) bool {
-		edits, err := zone.ParseEdits(line)
+		edits, err := diff.Parse(line)
 		return err != nil || len(edits) != 1 || edits[0].Name != name || typ != 0 && edits[0].Type != typ
 	})
 	return len(c.Delta) > 0

@@ -18,6 +18,7 @@ import (
 	"github.com/zonefold/zonefold/internal/dialect/revisions"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/zone"
+	"github.com/zonefold/zonefold/internal/zone/diff"
 )
 
 // RollingBack is one run of rollback.
@@ -74,7 +75,7 @@ func (r *RollingBack) ask(ctx context.Context, c *command.Cluster, z *command.Fo
 	if r.out != command.OutputText {
 		shown = r.Env.Stderr
 	}
-	for line := range strings.Lines(zone.EditText(edits)) {
+	for line := range strings.Lines(diff.Text(edits)) {
 		fmt.Fprintln(shown, plain.Line(strings.TrimSuffix(line, "\n")))
 	}
 	fmt.Fprintf(shown, "%s at serial %s goes back to serial %d: %s of it would be otherwise.\n", z, z.SerialText(),
@@ -90,7 +91,7 @@ func (r *RollingBack) ask(ctx context.Context, c *command.Cluster, z *command.Fo
 }
 
 // Plan returns what the rollback changes.
-func (r *RollingBack) Plan(ctx context.Context, c *command.Cluster, z *command.FoundZone) ([]zone.Edit, error) {
+func (r *RollingBack) Plan(ctx context.Context, c *command.Cluster, z *command.FoundZone) ([]diff.Edit, error) {
 	list, err := ask.RevisionsOf(ctx, c, z)
 	if err != nil {
 		return nil, err
@@ -101,17 +102,17 @@ func (r *RollingBack) Plan(ctx context.Context, c *command.Cluster, z *command.F
 	}
 	if z.DNSZone != nil { // its content is on its servers
 		hash, _, _ := strings.Cut(z.DNSZone.Status.Content, " ")
-		return zone.EditsBack(zone.Snapshot{Name: name, Hash: hash}, revisions.Of(list), uint32(r.To))
+		return diff.Back(zone.Snapshot{Name: name, Hash: hash}, revisions.Of(list), uint32(r.To))
 	}
 	now, err := move.PublishedBy(ctx, c, name, z.Zone)
 	if err != nil {
 		return nil, err
 	}
-	then, err := zone.Earlier(now.Snapshot, revisions.Of(list), uint32(r.To))
+	then, err := diff.Earlier(now.Snapshot, revisions.Of(list), uint32(r.To))
 	if err != nil {
 		return nil, err
 	}
-	return zone.EditsBetween(now.Snapshot, then, nil), nil
+	return diff.Between(now.Snapshot, then, nil), nil
 }
 
 // RolledBack says what the operator has made of it, "" for nothing yet.

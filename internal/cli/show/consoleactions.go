@@ -18,7 +18,7 @@ import (
 	"github.com/zonefold/zonefold/internal/cli/change"
 	"github.com/zonefold/zonefold/internal/cli/command"
 	"github.com/zonefold/zonefold/internal/console"
-	"github.com/zonefold/zonefold/internal/zone"
+	"github.com/zonefold/zonefold/internal/zone/diff"
 )
 
 // errFiles is about what files do not have.
@@ -119,7 +119,7 @@ func (w *consoleWorld) planOf(
 	if err != nil {
 		return nil, err
 	}
-	text := zone.EditText(edits)
+	text := diff.Text(edits)
 	sum := sha256.Sum256([]byte(string(z.UID) + "\n" + a.Serial + "\n" + text))
 	out := &console.Plan{ID: hex.EncodeToString(sum[:]), Sentence: fmt.Sprintf(
 		"%s goes back to serial %d, and is frozen at that: %s of it would be otherwise.", name, to, command.Count(len(edits),

@@ -23,6 +23,7 @@ import (
 	"github.com/zonefold/zonefold/internal/guarded"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
+	"github.com/zonefold/zonefold/internal/zone/diff"
 )
 
 // What the history of one zone may cost.
@@ -193,7 +194,7 @@ func (c changes) and(later changes) changes {
 	return out
 }
 
-// list returns the keys as zone.EditsBetween takes them.
+// list returns the keys as diff.Between takes them.
 func (c changes) list() []rr.Key {
 	if c.unknown {
 		return nil
@@ -218,7 +219,7 @@ func (k *Keeper) Revise(ctx context.Context, o Owner, now zone.Snapshot, back ui
 		from = *h.last
 	}
 	unlock()
-	if newest := o.Newest(); newest.Hash != now.Hash || len(zone.EditsBetween(newest, now, []rr.Key{})) > 0 {
+	if newest := o.Newest(); newest.Hash != now.Hash || len(diff.Between(newest, now, []rr.Key{})) > 0 {
 		_, unlock := k.pasts.Lock()
 		h.changes = h.changes.and(changes{keys: since.keys, unknown: since.unknown}) // some of it came after that content
 		unlock()
@@ -301,7 +302,7 @@ func (k *Keeper) revisionOf(ctx context.Context, o Owner, from extensible, now z
 			Serial: int64(now.SOA.Serial), Hash: now.Hash, PreviousSerial: int64(from.serial), PreviousHash: from.base.Hash,
 		},
 	}
-	edits := zone.EditsBetween(from.base, now, from.changes.list())
+	edits := diff.Between(from.base, now, from.changes.list())
 	for _, e := range edits {
 		switch {
 		case len(e.Old.Data) == 0:
@@ -314,7 +315,7 @@ func (k *Keeper) revisionOf(ctx context.Context, o Owner, from extensible, now z
 	}
 	r.Spec.LeftOut = from.serial == 0 || from.base.Name != now.Name
 	if !r.Spec.LeftOut {
-		r.Spec.Delta = zone.EditText(edits)
+		r.Spec.Delta = diff.Text(edits)
 		if len(r.Spec.Delta) > maxDelta {
 			r.Spec.Delta, r.Spec.LeftOut = "", true
 		}
@@ -421,6 +422,6 @@ func (k *Keeper) Earlier(ctx context.Context, o Owner, now zone.Snapshot, serial
 	if n := len(list); n > 0 && list[n-1].Spec.RolledBackTo == int64(serial) && list[n-1].Spec.Hash == now.Hash {
 		return now, nil, nil // before another start
 	}
-	then, refusal = zone.Earlier(now, revisions.Of(list), serial)
+	then, refusal = diff.Earlier(now, revisions.Of(list), serial)
 	return then, refusal, nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
+	"github.com/zonefold/zonefold/internal/zone/diff"
 )
 
 // MaxPublished is how long the content of a zone may be to go into its status, in octets: an object of etcd has 1.5 MiB
@@ -16,7 +17,7 @@ const MaxPublished = 768 << 10
 
 // PublishedText returns a content as the status of its zone has it, "" if it is too large for that.
 func PublishedText(s zone.Snapshot) string {
-	text := zone.EditText(zone.EditsBetween(zone.Snapshot{}, s, nil))
+	text := diff.Text(diff.Between(zone.Snapshot{}, s, nil))
 	if len(text) > MaxPublished {
 		return ""
 	}
@@ -26,14 +27,14 @@ func PublishedText(s zone.Snapshot) string {
 // Published returns the content that the status of a zone has, under the name that it had then.
 func Published(o *v1beta1.DNSZone) (zone.Snapshot, error) {
 	id := ZoneID(o.Namespace, o.Name)
-	edits, err := zone.ParseEdits(o.Status.Published)
+	edits, err := diff.Parse(o.Status.Published)
 	if err != nil {
 		return zone.Snapshot{}, fmt.Errorf("reading what %s says that is published: %w", id, err)
 	}
 	if len(edits) == 0 || edits[0].Type != rr.TypeSOA {
 		return zone.Snapshot{}, fmt.Errorf("reading what %s says that is published: %w", id, errNoSOA)
 	}
-	out, err := zone.Snapshot{ID: id, Name: edits[0].Name}.Redo(edits)
+	out, err := diff.Redo(zone.Snapshot{ID: id, Name: edits[0].Name}, edits)
 	if err != nil {
 		return zone.Snapshot{}, fmt.Errorf("reading what %s says that is published: %w", id, err)
 	}

@@ -6,7 +6,7 @@ import (
 
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/rr"
-	"github.com/zonefold/zonefold/internal/zone"
+	"github.com/zonefold/zonefold/internal/zone/diff"
 )
 
 // Compare orders the revisions of a Zone, the oldest first: by serial (RFC 1982), then by name.
@@ -21,11 +21,11 @@ func Compare(a, b zonefold.ZoneRevision) int {
 }
 
 // Of returns the history of a zone as package zone reads it.
-func Of(list []zonefold.ZoneRevision) []zone.Revision {
-	out := make([]zone.Revision, 0, len(list))
+func Of(list []zonefold.ZoneRevision) []diff.Revision {
+	out := make([]diff.Revision, 0, len(list))
 	for i := range list {
 		s := &list[i].Spec
-		out = append(out, zone.Revision{
+		out = append(out, diff.Revision{
 			Serial: uint32(s.Serial), PreviousSerial: uint32(s.PreviousSerial), Hash: s.Hash, PreviousHash: s.PreviousHash,
 			Delta: s.Delta, LeftOut: s.LeftOut,
 		})

@@ -1,4 +1,5 @@
-package zone
+// Package diff tells how contents of a zone differ, and leads back to earlier ones.
+package diff
 
 import (
 	"cmp"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/zone"
 )
 
 // An Edit is what one change of a content did to one set, or to the SOA, whose serial does not count.
@@ -19,8 +21,8 @@ type Edit struct {
 	Old, New rr.Set // without data: there was, or is, none
 }
 
-// EditsBetween returns what made one content another, in canonical order. Keys are those that may differ; nil: all.
-func EditsBetween(old, now Snapshot, keys []rr.Key) []Edit {
+// Between returns what made one content another, in canonical order. Keys are those that may differ; nil: all.
+func Between(old, now zone.Snapshot, keys []rr.Key) []Edit {
 	if keys == nil {
 		for _, sets := range []rr.Sets{old.Sets, now.Sets} {
 			for set := range sets.All() {
@@ -31,7 +33,7 @@ func EditsBetween(old, now Snapshot, keys []rr.Key) []Edit {
 	keys = slices.Clone(keys)
 	slices.SortFunc(keys, rr.Key.Compare)
 	var edits []Edit
-	if was, is := old.soaSet(), now.soaSet(); !was.Equal(is) {
+	if was, is := soaSet(old), soaSet(now); !was.Equal(is) {
 		edits = append(edits, Edit{cmp.Or(is.Key(), was.Key()), was, is})
 	}
 	for _, key := range slices.Compact(keys) {
@@ -45,7 +47,7 @@ func EditsBetween(old, now Snapshot, keys []rr.Key) []Edit {
 }
 
 // soaSet is the SOA as a set, without the serial; of no content it is the empty one.
-func (s Snapshot) soaSet() rr.Set {
+func soaSet(s zone.Snapshot) rr.Set {
 	if s.Name.IsZero() || s.SOA.MName.IsZero() {
 		return rr.Set{}
 	}
@@ -54,8 +56,8 @@ func (s Snapshot) soaSet() rr.Set {
 	return rr.Set{Name: s.Name, Type: rr.TypeSOA, TTL: soa.TTL, Data: []string{soa.Data()}}
 }
 
-// EditText writes edits as lines.
-func EditText(edits []Edit) string {
+// Text writes edits as lines.
+func Text(edits []Edit) string {
 	var b strings.Builder
 	for _, e := range edits {
 		for _, side := range []struct {
@@ -70,8 +72,8 @@ func EditText(edits []Edit) string {
 	return b.String()
 }
 
-// ParseEdits reads the lines of EditText.
-func ParseEdits(text string) ([]Edit, error) {
+// Parse reads the lines of Text.
+func Parse(text string) ([]Edit, error) {
 	var edits []Edit
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
@@ -128,23 +130,23 @@ func parseLine(owner, ttl, kind, data string) (rr.Set, error) {
 }
 
 // Undo returns the content before edits.
-func (s Snapshot) Undo(edits []Edit) (Snapshot, error) {
-	return s.edited(edits, func(e Edit) rr.Set { return e.Old })
+func Undo(s zone.Snapshot, edits []Edit) (zone.Snapshot, error) {
+	return edited(s, edits, func(e Edit) rr.Set { return e.Old })
 }
 
 // Redo returns the content after edits.
-func (s Snapshot) Redo(edits []Edit) (Snapshot, error) {
-	return s.edited(edits, func(e Edit) rr.Set { return e.New })
+func Redo(s zone.Snapshot, edits []Edit) (zone.Snapshot, error) {
+	return edited(s, edits, func(e Edit) rr.Set { return e.New })
 }
 
 // edited returns the content with one side of edits. Its hash is to be found by who needs it.
-func (s Snapshot) edited(edits []Edit, side func(Edit) rr.Set) (Snapshot, error) {
+func edited(s zone.Snapshot, edits []Edit, side func(Edit) rr.Set) (zone.Snapshot, error) {
 	txn := s.Sets.Txn()
 	for _, e := range edits {
 		set := side(e)
 		switch {
 		case !e.Name.Under(s.Name):
-			return Snapshot{}, fmt.Errorf("%s is not in %s", e.Key, s.Name)
+			return zone.Snapshot{}, fmt.Errorf("%s is not in %s", e.Key, s.Name)
 		case e.Type != rr.TypeSOA && len(set.Data) == 0:
 			txn.Delete(e.Key)
 		case e.Type != rr.TypeSOA:
@@ -152,7 +154,7 @@ func (s Snapshot) edited(edits []Edit, side func(Edit) rr.Set) (Snapshot, error)
 		case len(set.Data) == 1:
 			soa, err := rr.ParseSOA(set.Data[0])
 			if err != nil {
-				return Snapshot{}, err
+				return zone.Snapshot{}, err
 			}
 			s.SOA = soa
 			s.SOA.TTL = set.TTL
@@ -166,29 +168,29 @@ func (s Snapshot) edited(edits []Edit, side func(Edit) rr.Set) (Snapshot, error)
 type Revision struct {
 	Serial, PreviousSerial uint32
 	Hash, PreviousHash     string
-	Delta                  string // lines of EditText
+	Delta                  string // lines of Text
 	LeftOut                bool   // Delta is not known
 }
 
 // Earlier returns the content that a serial stood for, by undoing revisions of the content that there is now. The error
 // is a sentence.
-func Earlier(now Snapshot, revisions []Revision, serial uint32) (Snapshot, error) {
+func Earlier(now zone.Snapshot, revisions []Revision, serial uint32) (zone.Snapshot, error) {
 	steps, hash, err := back(now, revisions, serial)
 	if err != nil {
-		return Snapshot{}, err
+		return zone.Snapshot{}, err
 	}
 	at := now
 	for _, step := range steps {
-		if at, err = at.Undo(step.edits); err != nil {
-			return Snapshot{}, fmt.Errorf("the change to serial %d of %s: %w", step.serial, now.Name, err)
+		if at, err = Undo(at, step.edits); err != nil {
+			return zone.Snapshot{}, fmt.Errorf("the change to serial %d of %s: %w", step.serial, now.Name, err)
 		}
 	}
-	return at.verified(hash)
+	return verified(at, hash)
 }
 
-// EditsBack returns what would change if the content that a serial stood for took the place of the one that there is
+// Back returns what would change if the content that a serial stood for took the place of the one that there is
 // now, of which only the name and the hash need be known. The error is a sentence.
-func EditsBack(now Snapshot, revisions []Revision, serial uint32) ([]Edit, error) {
+func Back(now zone.Snapshot, revisions []Revision, serial uint32) ([]Edit, error) {
 	steps, _, err := back(now, revisions, serial)
 	if err != nil {
 		return nil, err
@@ -208,7 +210,7 @@ func EditsBack(now Snapshot, revisions []Revision, serial uint32) ([]Edit, error
 	edits = slices.DeleteFunc(edits, func(e Edit) bool { return e.Old.Equal(e.New) })
 	slices.SortFunc(edits, func(a, b Edit) int {
 		if soa := a.Type == rr.TypeSOA; soa != (b.Type == rr.TypeSOA) {
-			return map[bool]int{true: -1, false: 1}[soa] // as EditsBetween has it
+			return map[bool]int{true: -1, false: 1}[soa] // as Between has it
 		}
 		return a.Compare(b.Key)
 	})
@@ -222,7 +224,7 @@ type stepBack struct {
 }
 
 // back returns the revisions to undo, the newest first, for the content that a serial stood for, and the hash of that.
-func back(now Snapshot, revisions []Revision, serial uint32) (steps []stepBack, hash string, err error) {
+func back(now zone.Snapshot, revisions []Revision, serial uint32) (steps []stepBack, hash string, err error) {
 	if !slices.ContainsFunc(revisions, func(r Revision) bool {
 		return serial != 0 && (r.Serial == serial || r.PreviousSerial == serial)
 	}) {
@@ -243,7 +245,7 @@ func back(now Snapshot, revisions []Revision, serial uint32) (steps []stepBack, 
 			return nil, "", fmt.Errorf("the change to serial %d of %s is not kept: it was too large, or is where the "+
 				"history begins; nobody can go back past it", r.Serial, now.Name)
 		}
-		edits, err := ParseEdits(r.Delta)
+		edits, err := Parse(r.Delta)
 		if err != nil {
 			return nil, "", fmt.Errorf("the change to serial %d of %s: %w", r.Serial, now.Name, err)
 		}
@@ -276,10 +278,10 @@ func before(revisions []Revision, serial uint32) (Revision, bool) {
 }
 
 // verified returns the content if it has a hash.
-func (s Snapshot) verified(hash string) (Snapshot, error) {
-	if s.Hash = HashOf(s.Sets); s.Hash != hash {
-		return Snapshot{}, fmt.Errorf("the history of %s does not fit what is published: somebody has changed one of them",
-			s.Name)
+func verified(s zone.Snapshot, hash string) (zone.Snapshot, error) {
+	if s.Hash = zone.HashOf(s.Sets); s.Hash != hash {
+		return zone.Snapshot{}, fmt.Errorf("the history of %s does not fit what is published: somebody has changed "+
+			"one of them", s.Name)
 	}
 	return s, nil
 }

@@ -1,4 +1,4 @@
-package zone
+package diff
 
 import (
 	"fmt"
@@ -9,9 +9,10 @@ import (
 
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/zone"
 )
 
-func drawContent(t *rapid.T) Snapshot {
+func drawContent(t *rapid.T) zone.Snapshot {
 	apex, err := dnsname.Parse("example.org.")
 	if err != nil {
 		t.Fatal(err)
@@ -29,38 +30,38 @@ func drawContent(t *rapid.T) Snapshot {
 		}[kind]), 1, 2, rapid.ID).Draw(t, "data")
 		txn.Put(rr.NewSet(rr.Key{Name: name, Type: kind}, rapid.Uint32Range(0, 2).Draw(t, "ttl"), data...))
 	}
-	s := Snapshot{Name: apex, Sets: txn.Sets(), SOA: rr.SOA{MName: apex, RName: apex, Refresh: 1,
+	s := zone.Snapshot{Name: apex, Sets: txn.Sets(), SOA: rr.SOA{MName: apex, RName: apex, Refresh: 1,
 		TTL: rapid.Uint32Range(1, 2).Draw(t, "soa")}}
-	s.Hash = HashOf(s.Sets)
+	s.Hash = zone.HashOf(s.Sets)
 	return s
 }
 
-func same(a, b Snapshot) bool {
-	return a.Name == b.Name && a.SOA == b.SOA && a.Hash == b.Hash && len(EditsBetween(a, b, nil)) == 0
+func same(a, b zone.Snapshot) bool {
+	return a.Name == b.Name && a.SOA == b.SOA && a.Hash == b.Hash && len(Between(a, b, nil)) == 0
 }
 
 // TestEveryContentOfAHistoryComesBack walks random contents back and forth by the text of their deltas.
 func TestEveryContentOfAHistoryComesBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		contents := []Snapshot{drawContent(t)}
+		contents := []zone.Snapshot{drawContent(t)}
 		var revisions []Revision
 		for i := range rapid.IntRange(0, 5).Draw(t, "changes") {
 			was, is := contents[i], drawContent(t)
-			edits := EditsBetween(was, is, nil)
-			text := EditText(edits)
-			read, err := ParseEdits(text)
+			edits := Between(was, is, nil)
+			text := Text(edits)
+			read, err := Parse(text)
 			if err != nil {
 				t.Fatal(err)
 			}
-			forth, err := was.Redo(read)
+			forth, err := Redo(was, read)
 			if err != nil {
 				t.Fatal(err)
 			}
-			back, err := is.Undo(read)
+			back, err := Undo(is, read)
 			if err != nil {
 				t.Fatal(err)
 			}
-			forth.Hash, back.Hash = HashOf(forth.Sets), HashOf(back.Sets)
+			forth.Hash, back.Hash = zone.HashOf(forth.Sets), zone.HashOf(back.Sets)
 			if !same(forth, is) || !same(back, was) {
 				t.Fatalf("by\n%s\n%+v becomes %+v, and back %+v", text, was, forth, back)
 			}
@@ -77,9 +78,9 @@ func TestEveryContentOfAHistoryComesBack(t *testing.T) {
 			if !same(got, want) {
 				t.Fatalf("serial %d was %+v and is %+v", i+1, want, got)
 			}
-			edits, err := EditsBack(Snapshot{Name: now.Name, Hash: now.Hash}, revisions, uint32(i)+1)
-			if shown := EditsBetween(now, want, nil); err != nil || EditText(edits) != EditText(shown) {
-				t.Fatalf("going back to serial %d is shown as\n%s\nand is\n%s: %v", i+1, EditText(edits), EditText(shown), err)
+			edits, err := Back(zone.Snapshot{Name: now.Name, Hash: now.Hash}, revisions, uint32(i)+1)
+			if shown := Between(now, want, nil); err != nil || Text(edits) != Text(shown) {
+				t.Fatalf("going back to serial %d is shown as\n%s\nand is\n%s: %v", i+1, Text(edits), Text(shown), err)
 			}
 		}
 	})
@@ -90,15 +91,16 @@ func TestWhatAHistoryCannotTell(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	content := func(address string) Snapshot {
+	content := func(address string) zone.Snapshot {
 		txn := rr.Sets{}.Txn()
 		txn.Put(rr.NewSet(rr.Key{Name: apex, Type: rr.TypeA}, 60, address))
-		return Snapshot{Name: apex, Sets: txn.Sets(), Hash: HashOf(txn.Sets()), SOA: rr.SOA{MName: apex, RName: apex}}
+		return zone.Snapshot{Name: apex, Sets: txn.Sets(), Hash: zone.HashOf(txn.Sets()),
+			SOA: rr.SOA{MName: apex, RName: apex}}
 	}
 	one, two, three := content("192.0.2.1"), content("192.0.2.2"), content("192.0.2.3")
-	step := func(serial uint32, was, is Snapshot) Revision {
+	step := func(serial uint32, was, is zone.Snapshot) Revision {
 		return Revision{Serial: serial, PreviousSerial: serial - 1, Hash: is.Hash, PreviousHash: was.Hash,
-			Delta: EditText(EditsBetween(was, is, nil))}
+			Delta: Text(Between(was, is, nil))}
 	}
 	with := func(r Revision, change func(*Revision)) Revision {
 		change(&r)
@@ -125,7 +127,7 @@ func TestWhatAHistoryCannotTell(t *testing.T) {
 			r.Delta = "* x"
 		})}, 2, "is no line of a delta"},
 		{"a serial that was taken by a content that an operator crashed with", []Revision{step(2, one, two),
-			{Serial: 3, PreviousSerial: 2, PreviousHash: two.Hash, Hash: one.Hash, Delta: EditText(EditsBetween(two, one, nil))},
+			{Serial: 3, PreviousSerial: 2, PreviousHash: two.Hash, Hash: one.Hash, Delta: Text(Between(two, one, nil))},
 			with(step(4, two, three), func(r *Revision) { r.PreviousSerial = 2 })}, 1, "<nil>"},
 		{"a content that has got another serial since", []Revision{step(2, one, two), step(5, two, three)}, 1, "<nil>"},
 		{"the content that there is", []Revision{step(2, one, two), step(3, two, three)}, 3, "<nil>"},
