@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
@@ -190,4 +191,24 @@ func TestManyMayReadAtOnce(t *testing.T) {
 		})
 	}
 	readers.Wait()
+}
+
+func TestTheAddressesOfServersAreGlueOnly(t *testing.T) {
+	w := pinnedWorld(1)
+	address := func(name string) []string {
+		s, _ := w.Snapshot(largeZone("example.org.").ID)
+		set, _ := s.Sets.Get(rr.Key{Name: must(dnsname.Parse(name)), Type: rr.TypeA})
+		return set.Data
+	}
+	if got := address("ns1.example.org."); len(got) != 1 || got[0] != "192.0.2.1" {
+		t.Errorf("a name server with an address has %v", got)
+	}
+	if got := address("ns2.example.org."); len(got) != 1 || got[0] != "198.51.100.1" {
+		t.Errorf("a name server without an address has %v", got)
+	}
+	w.PutZone(pinnedZone())
+	w.Settle()
+	if got := address("ns2.example.org."); len(got) != 0 {
+		t.Errorf("where no server is known it has %v", got)
+	}
 }
