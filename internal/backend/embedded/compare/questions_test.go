@@ -1,4 +1,4 @@
-package embedded
+package compare_test
 
 import (
 	"math/rand/v2"
@@ -157,7 +157,7 @@ func instead(n dnsname.Name, old, label string) dnsname.Name {
 func atTheLimit(s rr.Set) (asked []question) {
 	target := rr.Names(s.Type, s.Data[0])[0]
 	for size := maxName - 1; size <= maxName+1; size++ {
-		if n := padded(s.Name, size-len(wireOf(target))); n != s.Name {
+		if n := padded(s.Name, size-octetsOf(target)); n != s.Name {
 			asked = append(asked, question{n.String(), dns.TypeA, true})
 		}
 	}
@@ -166,8 +166,16 @@ func atTheLimit(s rr.Set) (asked []question) {
 
 // long makes a name of 200 to 255 octets.
 func long(random *rand.Rand, n dnsname.Name) dnsname.Name {
-	return padded(n, maxName-len(wireOf(n))-random.IntN(56))
+	return padded(n, maxName-octetsOf(n)-random.IntN(56))
 }
+
+// How long labels and names may be (RFC 1035 §2.3.4).
+const (
+	maxLabel = 63
+	maxName  = 255
+)
+
+func octetsOf(n dnsname.Name) int { return len(n.AppendWire(nil)) }
 
 // padded puts labels that take so many octets before a name, unless it gets too long.
 func padded(n dnsname.Name, octets int) dnsname.Name {

@@ -1,4 +1,5 @@
-package embedded
+// Package compare has the proof of what embedded answers: other servers, asked the same, say the same.
+package compare_test
 
 import (
 	"bytes"
@@ -7,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/zonefold/zonefold/internal/backend/embedded"
 	"github.com/zonefold/zonefold/internal/nameserver"
 	"github.com/zonefold/zonefold/internal/rr"
 )
@@ -85,14 +88,12 @@ func TestAnswersAreThoseOfOtherServers(t *testing.T) {
 func startCompared(t *testing.T, zones []comparedZone) []string {
 	t.Helper()
 	var load []nameserver.Zone
-	c := NewCatalogue()
+	c := embedded.NewCatalogue()
 	for _, z := range zones {
 		load = append(load, nameserver.Zone{Name: z.name, Text: z.text()})
-		c = c.With(readZone(t, z.text()))
+		c = c.With(z.read(t))
 	}
-	ours, addr := serve(t, Options{})
-	ours.Publish(c)
-	addrs := []string{addr}
+	addrs := []string{serve(t, c)}
 	for _, p := range peers {
 		s, err := p.start(t.Context(), nameserver.Options{Dir: t.TempDir(), Zones: load, Extra: p.extra})
 		if err != nil {
@@ -102,6 +103,25 @@ func startCompared(t *testing.T, zones []comparedZone) []string {
 		addrs = append(addrs, s.Addr())
 	}
 	return addrs
+}
+
+// serve returns the address of embedded.
+func serve(t *testing.T, c *embedded.Catalogue) string {
+	t.Helper()
+	s, err := embedded.Serve(t.Context(), embedded.Options{
+		Listen: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:0")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := s.Close(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	s.Publish(c)
+	return s.Addrs()[0].String()
 }
 
 // askAll asks one server everything over one connection.
@@ -121,6 +141,9 @@ func askAll(t *testing.T, addr string, asked []question) []reply {
 	}
 	return replies
 }
+
+// headerSize is that of a message.
+const headerSize = 12
 
 func askOne(c *dns.Conn, q question) (reply, error) {
 	m := new(dns.Msg).SetQuestion(q.name, q.typ)

@@ -1,4 +1,4 @@
-package embedded
+package compare_test
 
 import (
 	"fmt"
@@ -11,7 +11,9 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/zonefold/zonefold/internal/backend/embedded"
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
@@ -38,10 +40,10 @@ func (z comparedZone) text() string {
 	return b.String()
 }
 
-// fixedZones are those of the folder testdata/compare.
+// fixedZones are those of the folder testdata.
 func fixedZones(t *testing.T) []comparedZone {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("testdata", "compare", "*.zone"))
+	files, err := filepath.Glob(filepath.Join("testdata", "*.zone"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("there are no zones to compare: %v", err)
 	}
@@ -71,6 +73,42 @@ func readCompared(t *testing.T, file, text string) comparedZone {
 		t.Fatal(err)
 	}
 	return comparedZone{mustName(t, records[0].Header().Name), sets, true}
+}
+
+// read makes what embedded serves of the zone's text.
+func (z comparedZone) read(t *testing.T) *embedded.Zone {
+	t.Helper()
+	var soa rr.SOA
+	var changes []plan.Change
+	for _, s := range readCompared(t, "", z.text()).sets {
+		if s.Type != rr.TypeSOA {
+			changes = append(changes, plan.Change{Key: s.Key(), Want: s})
+			continue
+		}
+		var err error
+		if soa, err = rr.ParseSOA(s.Data[0]); err != nil {
+			t.Fatal(err)
+		}
+		soa.TTL = s.TTL
+	}
+	made, err := embedded.NewZone(z.name, soa)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, rejected, err := made.With(nil, changes)
+	if err != nil || len(rejected) > 0 {
+		t.Fatal(rejected, err)
+	}
+	return made
+}
+
+func mustName(t *testing.T, s string) dnsname.Name {
+	t.Helper()
+	n, err := dnsname.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // alphabet makes names of random zones meet often.
