@@ -6,8 +6,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/backendtest"
 	"github.com/zonefold/zonefold/internal/backend/engine"
+	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
@@ -72,4 +74,111 @@ func nameServers(hosts string) engine.Content {
 		sets = append(sets, set(zoneName, rr.TypeNS, 300, data...))
 	}
 	return contentOf(mustParse(zoneName), sets...)
+}
+
+// TestALateMessageOfWhoLedBefore has a message reach a server after the next leader has read what is there.
+func TestALateMessageOfWhoLedBefore(t *testing.T) {
+	hidden := backendtest.Profile{Limits: backend.Limits{Read: backend.ReadNone}}
+	late := set("late.example.org.", rr.TypeA, 300, "192.0.2.9")
+	for _, c := range []struct {
+		sentence       string
+		profile        backendtest.Profile
+		keep, leaves   bool
+		wants, remains bool // the late set
+	}{
+		{sentence: "a zone that is delivered", profile: bindLike},
+		{sentence: "one beside foreign sets", profile: bindLike, keep: true},
+		{sentence: "one with the set", profile: bindLike, wants: true, remains: true},
+		{sentence: "a zone that is withdrawn", profile: bindLike, leaves: true},
+		{sentence: "one that is withdrawn beside foreign sets", profile: bindLike, keep: true, leaves: true},
+		{sentence: "one that is withdrawn from a server that shows nothing", profile: hidden, keep: true, leaves: true},
+	} {
+		t.Run(c.sentence, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m, s := serverWith(c.profile, zoneName)
+				var until time.Time
+				b := newBench(t, func(config *engine.Config) { config.Late = func() time.Time { return until } })
+				until = b.Now().Add(15 * time.Second)
+				f := b.feed(zoneName)
+				a := engine.Attachment{Name: "0", Feed: f, Backend: s, Keep: c.keep, Withdraw: c.leaves,
+					Written: contentOf(mustParse(zoneName), late).Sets}
+				switch {
+				case c.wants:
+					f.Publish(contentOf(mustParse(zoneName), late), nil)
+				case !c.leaves:
+					f.Publish(version(1), nil)
+				}
+				b.engine.Attach(target("s", zoneName), a)
+				b.pass(10 * time.Second)
+				if _, err := m.Client(true).Apply(t.Context(), mustParse(zoneName),
+					backend.Batch{Changes: []plan.Change{{Key: late.Key(), Want: late}}}); err != nil {
+					t.Fatal(err)
+				}
+				if b.last("0").Withdrawn {
+					t.Error("it is withdrawn while a message may arrive")
+				}
+				b.pass(10 * time.Second)
+				_, sets, _ := m.Truth(mustParse(zoneName))
+				if there := holdsKey(sets, late); there != c.remains {
+					t.Errorf("the late set is there: %t", there)
+				}
+				if got := b.last("0"); got.Withdrawn != c.leaves {
+					t.Errorf("the last report is %+v", got)
+				}
+				if c.keep && !c.leaves { // what somebody else makes from now on is theirs
+					m.Foreign(mustParse(zoneName), []rr.Set{late}, nil)
+					b.engine.Audit(target("s", zoneName))
+					b.pass(time.Minute)
+					if _, sets, _ := m.Truth(mustParse(zoneName)); !holdsKey(sets, late) {
+						t.Error("the set of somebody else is gone")
+					}
+				}
+				reads, sent := s.reads, s.sent()
+				b.pass(time.Hour)
+				if s.reads != reads || s.sent() != sent {
+					t.Errorf("an idle hour costs %d readings and %d messages", s.reads-reads, s.sent()-sent)
+				}
+			})
+		})
+	}
+}
+
+func holdsKey(sets rr.Sets, s rr.Set) bool {
+	_, there := sets.Get(s.Key())
+	return there
+}
+
+// TestASetThatComesAgainIsInTheLedger although a message of who led before may arrive still: by the report that
+// confirmed the content without it, it has left the ledger that is stored.
+func TestASetThatComesAgainIsInTheLedger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, s := serverWith(bindLike, zoneName)
+		store, until := &backendtest.Store{}, time.Time{}
+		b := newBench(t, func(c *engine.Config) {
+			told := c.Report
+			c.Ledger, c.Late = store, func() time.Time { return until }
+			c.Report = func(r engine.Report) { store.Note(r); told(r) }
+		})
+		until = b.Now().Add(time.Minute)
+		again := set("again.example.org.", rr.TypeA, 300, "192.0.2.9")
+		with, without := contentOf(mustParse(zoneName), again), contentOf(mustParse(zoneName))
+		s.setApply(func(batch backend.Batch) error {
+			for _, c := range batch.Changes {
+				if written := store.Written(zoneName); !c.Deletes() && !holdsKey(written, c.Want) {
+					t.Errorf("the server is told %s, which is not in the ledger", c.Key)
+				}
+			}
+			return nil
+		})
+		f := b.feed(zoneName)
+		b.engine.Attach(target("s", zoneName), engine.Attachment{Name: "0", Feed: f, Backend: s, Keep: true})
+		for _, content := range []engine.Content{with, without, with} {
+			store.Wanted(zoneName, content)
+			store.Published(zoneName, f.Publish(content, []rr.Key{again.Key()}), content)
+			b.pass(5 * time.Second)
+			if now := b.last("0"); now.Err != nil || now.Seq == 0 {
+				t.Fatalf("the last report is %+v", now)
+			}
+		}
+	})
 }
