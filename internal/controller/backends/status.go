@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -27,7 +28,7 @@ func (b *Controller) write(ctx context.Context, id zone.ID) error {
 	if !ok {
 		return nil
 	}
-	zones, trouble := b.Deliveries.PlaceOutcome(id.Name)
+	zones, trouble := b.Places.Outcome(id.Name)
 	if k.trouble != nil {
 		trouble = k.trouble
 	}
@@ -45,7 +46,7 @@ func (b *Controller) write(ctx context.Context, id zone.ID) error {
 		backend.Status.ObservedGeneration == backend.Generation {
 		return &controller.Later{After: time.Second} // so is what is about to be known
 	}
-	if trouble == nil && backend.Status.ObservedGeneration == backend.Generation && b.Deliveries.Unsure(id.Name) {
+	if trouble == nil && backend.Status.ObservedGeneration == backend.Generation && b.Places.Unsure(id.Name) {
 		return &controller.Later{After: time.Second} // what an earlier run has found may still be true
 	}
 	if _, err := b.objects.ChangeStatus(ctx, &backend, backend.Status, status); err != nil {
@@ -61,12 +62,8 @@ func (b *Controller) write(ctx context.Context, id zone.ID) error {
 }
 
 func hasReason(conditions []metav1.Condition, reason string) bool {
-	for _, c := range conditions {
-		if c.Type == controller.ConditionReady {
-			return c.Reason == reason
-		}
-	}
-	return false
+	c := meta.FindStatusCondition(conditions, controller.ConditionReady)
+	return c != nil && c.Reason == reason
 }
 
 // findings are what was found out about a Backend.

@@ -3,6 +3,7 @@ package kubizone
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
@@ -26,7 +27,8 @@ func (k *Controller) spend(ctx context.Context, o object, out delivery.ZoneOutco
 
 // recordHeld makes an event of what is held from now on, or otherwise than before, and of what is not any more.
 func (k *Controller) recordHeld(o object, before, after []metav1.Condition) {
-	is, was := condition(after, controller.ConditionHeld), condition(before, controller.ConditionHeld)
+	is, was := meta.FindStatusCondition(after, controller.ConditionHeld),
+		meta.FindStatusCondition(before, controller.ConditionHeld)
 	switch {
 	case is != nil && (was == nil || was.Reason != is.Reason):
 		k.Events.Eventf(o, nil, "Warning", is.Reason, controller.ConditionHeld, "%s", controller.Note(is.Message))

@@ -3,8 +3,6 @@ package kubizone
 import (
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/delivery"
@@ -61,12 +59,4 @@ func onlySerials(before, after []v1alpha1.ZoneBackend) bool {
 // term is over: below it serials have been used.
 func lowered(stored *v1alpha1.Number, ceiling uint32) bool {
 	return ceiling != 0 && (stored == nil || rr.SerialLess(uint32(*stored), ceiling))
-}
-
-// condition returns a condition by its type, or nil.
-func condition(list []metav1.Condition, kind string) *metav1.Condition {
-	if i := slices.IndexFunc(list, func(c metav1.Condition) bool { return c.Type == kind }); i >= 0 {
-		return &list[i]
-	}
-	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
@@ -74,7 +75,7 @@ func TestAConditionKeepsItsTimeForAsLongAsItsStatus(t *testing.T) {
 		served)
 	for kind, want := range map[string]time.Time{"Accepted": noon, "Served": noon.Add(time.Hour),
 		"Ready": noon.Add(time.Hour)} {
-		if got := condition(second.Conditions, kind); got == nil || !got.LastTransitionTime.Time.Equal(want) {
+		if got := meta.FindStatusCondition(second.Conditions, kind); got == nil || !got.LastTransitionTime.Time.Equal(want) {
 			t.Errorf("%s has changed at %v, want %v", kind, got, want)
 		}
 	}
@@ -83,7 +84,7 @@ func TestAConditionKeepsItsTimeForAsLongAsItsStatus(t *testing.T) {
 	if patch, err := objects.Differences(second, third); len(patch) > 0 || err != nil {
 		t.Errorf("an hour later, when nothing has changed, it is written: %v, %v", patch, err)
 	}
-	if condition(first.Conditions, "Warning") != nil {
+	if meta.FindStatusCondition(first.Conditions, "Warning") != nil {
 		t.Error("there is a warning of nothing")
 	}
 }
@@ -105,7 +106,7 @@ func TestWhatAZoneIsToldOfItsBackends(t *testing.T) {
 - {name: bind, fqdn: example.org., serial: 2026010200}
 - {name: knot, fqdn: example.org., reason: Unavailable, message: No answer.}`)
 	status.Slices = 0
-	if tellZone(&status, controller.Conditions{Now: noon}, accepted, out); condition(status.Conditions,
+	if tellZone(&status, controller.Conditions{Now: noon}, accepted, out); meta.FindStatusCondition(status.Conditions,
 		"Sliced") != nil {
 		t.Error("a Zone whose status has everything says that it has not")
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -126,7 +127,7 @@ func ofOneRecord(c *metav1.Condition) bool {
 func (k *Controller) recordEvents(o object, before, after []metav1.Condition) {
 	k.recordHeld(o, before, after)
 	for _, kind := range []string{controller.ConditionAccepted, controller.ConditionServed} {
-		is, was := condition(after, kind), condition(before, kind)
+		is, was := meta.FindStatusCondition(after, kind), meta.FindStatusCondition(before, kind)
 		if is == nil {
 			continue
 		}
