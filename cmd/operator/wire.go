@@ -178,7 +178,7 @@ func addKubizone(ctx context.Context, m *parts, numbers *controller.Metrics) err
 		places := backends.New(backends.Config{
 			Source: m.source(), Events: recorder, Clock: clock.Now, Metrics: numbers, Leads: m.leads(), Connect: connect,
 			Host: host, Table: tables(m.pool()),
-			Core: zones.Core, Deliveries: zones.Deliveries, Busy: zones.Busy, Fleets: m.fleets,
+			Core: zones.Core, Places: zones.Deliveries.Places(), Busy: zones.Busy, Fleets: m.fleets,
 			RequireGrants: m.requireGrants, ClientsHidden: m.clientsHidden,
 		})
 		defer places.End()

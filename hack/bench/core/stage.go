@@ -65,7 +65,7 @@ func (b *bench) start(ctx context.Context) (end func() error, err error) {
 	})
 	e := delivery.NewEngine(engine.Config{Clock: clock, Rand: rand.Float64, Log: log, Metrics: metrics})
 	for _, p := range places {
-		b.deliveries.PutPlace(p)
+		b.deliveries.Places().Put(p)
 	}
 	running, cancel := context.WithCancel(ctx)
 	var parts sync.WaitGroup

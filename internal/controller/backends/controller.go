@@ -69,9 +69,9 @@ type Config struct {
 	// cluster.
 	ClientsHidden bool
 
-	Core       *core.Core
-	Deliveries *delivery.Deliveries
-	Busy       func() bool // whether statuses wait; each looks at all zones, of which each has news; nil: never
+	Core   *core.Core
+	Places *delivery.Places
+	Busy   func() bool // whether statuses wait; each looks at all zones, of which each has news; nil: never
 }
 
 // Controller follows Backends and what they refer to.
@@ -119,8 +119,8 @@ func New(c Config) *Controller {
 	b.objects = &objects.Writer{Client: c.Client, Leads: c.Leads, Wrote: c.Metrics.Wrote}
 	b.writer = controller.NewWriter(1, c.Log, b.write)
 	b.writer.Busy = c.Busy
-	c.Deliveries.OnPlace(func(name string) { b.writer.Enqueue(id(name)) })
-	c.Deliveries.KeepLeft((*left)(b))
+	c.Places.OnNews(func(name string) { b.writer.Enqueue(id(name)) })
+	c.Places.KeepLeft((*left)(b))
 	b.Source.fleets = c.Fleets != nil
 	return b
 }
@@ -301,7 +301,7 @@ func (b *Controller) look(ctx context.Context, name string) {
 	case apierrors.IsNotFound(err):
 		b.protect(name, nil)
 		b.takeLeft(name, nil)
-		b.Deliveries.DeletePlace(name)
+		b.Places.Delete(name)
 		b.Core.PutGrants(name, nil)
 		b.replace(name, nil)
 		b.enqueueAll(ctx, was, access{})
@@ -343,7 +343,7 @@ func (b *Controller) look(ctx context.Context, name string) {
 	place.Fleet, place.Passing = k.settings.Cluster, backend.Spec.Bind9 != nil
 	place.Hosted = backend.Spec.Provider != nil
 	b.replace(name, &k)
-	b.Deliveries.PutPlace(place)
+	b.Places.Put(place)
 	b.Core.PutGrants(name, grants) // and with it a step of the World, which finds out what they allow
 	b.writer.Enqueue(id(name))
 	b.enqueueAll(ctx, was, k.access)

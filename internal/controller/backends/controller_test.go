@@ -65,10 +65,10 @@ func TestAFleetThatChangesWhileItsBackendIsLookedAtForTheFirstTime(t *testing.T)
 		Source: Source{Client: objects, Log: log}, Clock: time.Now, Metrics: metrics, Fleets: fleets,
 		Core: core.New(core.Config{Clock: time.Now, Metrics: metrics,
 			Settled: func(core.Settlement) {}}),
-		Deliveries: delivery.New(delivery.Config{
+		Places: delivery.New(delivery.Config{
 			Clock: time.Now, Log: log, Metrics: metrics, Changed: func(zone.ID) {}, Settled: func([]zone.ID) {},
 			Refresh: func(zone.ID) {}, RefreshSets: func(zone.ID, []rr.Key) {},
-		}),
+		}).Places(),
 	})
 	heard := make(chan struct{})
 	fleets.changed = func() {

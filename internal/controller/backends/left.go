@@ -47,7 +47,7 @@ func (b *Controller) takeLeft(name string, backend *v1alpha1.Backend) {
 	is, before := now.ids(name), was.ids(name)
 	for _, id := range slices.Concat(is, before) {
 		if slices.Contains(is, id) != slices.Contains(before, id) || !slices.Equal(was.approved, now.approved) {
-			b.Deliveries.Sync(id)
+			b.Places.SyncLeft(id)
 		}
 	}
 }
@@ -146,7 +146,7 @@ func (l *left) Remove(ctx context.Context, id zone.ID) error {
 		}), nil
 	})
 	if err = client.IgnoreNotFound(err); err == nil {
-		l.Deliveries.Sync(id)
+		l.Places.SyncLeft(id)
 	}
 	return err
 }
@@ -210,7 +210,7 @@ func (l *left) change(ctx context.Context, place string,
 func (b *Controller) tellLeft(backend *v1alpha1.Backend) []v1alpha1.LeftBehind {
 	out := slices.Clone(backend.Status.LeftBehind)
 	for i := range out {
-		if o := b.Deliveries.LeftOutcome(idOf(backend.Name, &out[i])); o != nil {
+		if o := b.Places.LeftOutcome(idOf(backend.Name, &out[i])); o != nil {
 			out[i].Reason, out[i].Message, out[i].Plan = o.Reason, controller.Note(o.Message), o.Plan
 		}
 	}

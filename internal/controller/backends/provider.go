@@ -173,7 +173,7 @@ func (b *Controller) pause(ctx context.Context, name string, long time.Duration)
 		case <-end.C:
 			return true
 		case <-tick.C:
-			if b.Deliveries.Unhosted(name) {
+			if b.Places.Unhosted(name) {
 				return true
 			}
 		}

@@ -20,8 +20,8 @@ func TestAnAuditFindsWhatSomebodyElseHasWritten(t *testing.T) {
 		if got := s.has("one", "example.org.", "www.example.org."); got != "192.0.2.9" {
 			t.Fatalf("somebody else's data is %q before anybody looks", got)
 		}
-		s.d.Audit(zoneID("org"))
-		s.d.Audit(zoneID("unknown"))
+		s.d.Servers().Audit(zoneID("org"))
+		s.d.Servers().Audit(zoneID("unknown"))
 		s.settle()
 		if got := s.has("one", "example.org.", "www.example.org."); got != "192.0.2.1" {
 			t.Errorf("after an audit it is %q", got)

@@ -33,9 +33,10 @@ type Store interface {
 	Record(ctx context.Context, id zone.ID, sets []rr.Set) error
 }
 
-// Deliveries has every accepted Zone sent to the Backends that it belong to, and
-// withdrawn from where it does not belong any more. Content goes to the engine at
-// once; what needs the API server first goes through a queue.
+// Deliveries has every accepted Zone sent to the Backends that it belongs to, and withdrawn from where it belongs no
+// more. Content goes to the engine at once; what needs the API server first goes through a queue. Its methods are
+// for whose Zones these are. Who has Backends, or runs servers, has no more to do with it than Places, or Servers, let
+// them.
 type Deliveries struct {
 	*outside
 	state guarded.Value[state]
@@ -70,7 +71,7 @@ type state struct {
 	*outside
 	engine *Engine
 
-	places map[string]*Place
+	places places
 	// Places have changed, so what their grants allow has to be found anew. Until it is,
 	// no Zone is refused, it is only unknown.
 	regrant bool
@@ -106,7 +107,7 @@ type Config struct {
 	Earlier     Earlier // of a Zone that is rolled back; nil: there is no history
 }
 
-// New returns Deliveries without an engine; Start gives them one.
+// New returns Deliveries without an engine; Run gives them one.
 func New(c Config) *Deliveries {
 	o := &outside{
 		behind: c.Behind, dialectDrift: c.OnDrift,
@@ -122,7 +123,7 @@ func New(c Config) *Deliveries {
 	d := &Deliveries{outside: o}
 	st, unlock := d.state.Lock()
 	defer unlock()
-	*st = state{outside: o, places: map[string]*Place{}, zones: map[zone.ID]*delivery{}, feeds: map[string]*zoneFeed{},
+	*st = state{outside: o, places: places{}, zones: map[zone.ID]*delivery{}, feeds: map[string]*zoneFeed{},
 		heirs: newHeirs(), asks: map[zone.ID]Freeze{}}
 	d.queue = controller.NewWriter(8, c.Log, d.sync)
 	return d
@@ -159,33 +160,6 @@ type delivery struct {
 	created  time.Time
 	fleets   []types.NamespacedName // that it is delivered to
 	traced   []trace.Span           // changes from before it is delivered
-}
-
-// PutPlace adds or replaces a Backend; DeletePlace forgets one, and what was published
-// there stays. After PutPlace the World has to settle, which finds out what grants allow.
-func (d *Deliveries) PutPlace(p *Place) {
-	st, unlock := d.state.Lock()
-	old := st.places[p.Name]
-	st.regrant = st.regrant || p.Closed || old != nil && old.Closed
-	st.places[p.Name] = p
-	unlock()
-	d.everyZone()
-}
-
-// DeletePlace forgets a Backend.
-func (d *Deliveries) DeletePlace(name string) {
-	st, unlock := d.state.Lock()
-	delete(st.places, name)
-	unlock()
-	d.everyZone()
-}
-
-func (d *Deliveries) everyZone() {
-	st, unlock := d.state.Lock()
-	defer unlock()
-	for id := range st.zones {
-		d.queue.Enqueue(id)
-	}
 }
 
 // Mint gives the newest content of a Zone its serial although no server has taken it.
@@ -274,19 +248,19 @@ func (st *state) deliveryOf(id zone.ID) *delivery {
 }
 
 // storedBefore returns what earlier runs have stored.
-func (d *Deliveries) storedBefore(s core.Settlement) map[zone.ID]Stored {
+func (o *outside) storedBefore(s core.Settlement) map[zone.ID]Stored {
 	all := map[zone.ID]Stored{}
-	for _, o := range s.Inputs {
-		if o.ID.Kind != zone.KindZone {
+	for _, input := range s.Inputs {
+		if input.ID.Kind != zone.KindZone {
 			continue
 		}
-		if stored, exists := d.store.Load(o.ID); exists {
-			all[o.ID] = stored
+		if stored, exists := o.store.Load(input.ID); exists {
+			all[input.ID] = stored
 		}
 	}
-	if d.left != nil {
-		for _, id := range d.left.All() {
-			if stored, exists := d.store.Load(id); exists {
+	if o.left != nil {
+		for _, id := range o.left.All() {
+			if stored, exists := o.store.Load(id); exists {
 				all[id] = stored
 			}
 		}
@@ -297,7 +271,7 @@ func (d *Deliveries) storedBefore(s core.Settlement) map[zone.ID]Stored {
 // begin takes in the first step of the World: all Zones that there are.
 func (st *state) begin(s core.Settlement, stored map[zone.ID]Stored) {
 	st.judged, st.earlier = true, stored
-	st.beginOpening(s)
+	st.opening.begin(s)
 	st.queue.Enqueue(zone.ID{}) // nothing is the last to arrive where nothing is to be delivered
 	for _, id := range changedFirst(stored, s.View.Snapshot) {
 		st.queue.Enqueue(id)

@@ -43,7 +43,7 @@ func (e *Engine) join(d *Deliveries) {
 
 // with calls f with the Zone that a feed is of and who delivers it, under the lock of these. It reports whether anybody
 // still does.
-func (e *Engine) with(feed string, f func(*Deliveries, *state, *zoneFeed)) bool {
+func (e *Engine) with(feed string, f func(*state, *zoneFeed)) bool {
 	e.mu.Lock()
 	parts := e.parts
 	e.mu.Unlock()
@@ -52,7 +52,7 @@ func (e *Engine) with(feed string, f func(*Deliveries, *state, *zoneFeed)) bool 
 		defer unlock()
 		l := st.feeds[feed]
 		if l != nil {
-			f(d, st, l)
+			f(st, l)
 		}
 		return l != nil
 	})
@@ -64,7 +64,7 @@ var errGone = errors.New("the zone is not delivered any more")
 func (e *Engine) Raise(ctx context.Context, feed string, ceiling uint32) error {
 	var store Store
 	var id zone.ID
-	if !e.with(feed, func(d *Deliveries, _ *state, l *zoneFeed) { store, id = d.store, l.zone }) {
+	if !e.with(feed, func(st *state, l *zoneFeed) { store, id = st.store, l.zone }) {
 		return fmt.Errorf("raising the ceiling of %s: %w", feed, errGone)
 	}
 	return store.Raise(ctx, id, ceiling)
@@ -74,8 +74,8 @@ func (e *Engine) Raise(ctx context.Context, feed string, ceiling uint32) error {
 func (e *Engine) Record(ctx context.Context, feed string, sets []rr.Set) error {
 	var store Store
 	var id zone.ID
-	known := e.with(feed, func(d *Deliveries, _ *state, l *zoneFeed) {
-		store, id = d.store, l.zone
+	known := e.with(feed, func(st *state, l *zoneFeed) {
+		store, id = st.store, l.zone
 		l.enterAll(sets)
 	})
 	if !known {
@@ -123,7 +123,7 @@ func (e *Engine) report(r engine.Report) {
 		return
 	}
 	var tell func()
-	e.with(r.Feed, func(d *Deliveries, st *state, l *zoneFeed) { tell = d.hear(st, l, r) })
+	e.with(r.Feed, func(st *state, l *zoneFeed) { tell = st.hear(l, r) })
 	if tell != nil {
 		tell()
 	}
@@ -133,8 +133,8 @@ func (e *Engine) report(r engine.Report) {
 func (e *Engine) drifted(s engine.Drift) {
 	var hearers []func(Drift)
 	var found Drift
-	e.with(s.Feed, func(d *Deliveries, _ *state, l *zoneFeed) {
-		hearers, found = []func(Drift){d.dialectDrift, d.onDrift}, Drift{l.zone, l.placeOf(s.Name), s.Sets}
+	e.with(s.Feed, func(st *state, l *zoneFeed) {
+		hearers, found = []func(Drift){st.dialectDrift, st.onDrift}, Drift{l.zone, l.placeOf(s.Name), s.Sets}
 	})
 	for _, hear := range hearers {
 		if hear != nil {

@@ -21,8 +21,8 @@ type Fleets interface {
 	// Await says that zones of an API are going to be delivered to fleets: until Host is called, and all is decided about
 	// them, nobody can say that a server has everything. It is called before anything runs.
 	Await(apiVersion string)
-	// Host has zones of these Deliveries looked at that are delivered to fleets. It is called before they run.
-	Host(d *Deliveries)
+	// Host has zones looked at that are delivered to fleets. It is called before the Deliveries of these Servers run.
+	Host(s *Servers)
 	// Known waits until it is known which servers there are, and reports whether it is.
 	Known(ctx context.Context) bool
 	// Fleet returns the primaries of a cluster, and why not all of it can be used.
@@ -51,16 +51,16 @@ type Assignment struct {
 	Decided bool // it is known
 }
 
-// AssignmentOf returns the fleets that a Zone is assigned to.
-func (d *Deliveries) AssignmentOf(id zone.ID) Assignment {
-	st, unlock := d.state.Lock()
+// Assignment returns the fleets that a Zone is assigned to.
+func (s *Servers) Assignment(id zone.ID) Assignment {
+	st, unlock := s.state.Lock()
 	defer unlock()
 	z := st.zones[id]
 	if z == nil {
-		return Assignment{Decided: st.judged && !st.regrant}
+		return Assignment{Decided: st.knows()}
 	}
-	out := Assignment{Zone: z.snapshot.Name, UID: z.uid, Since: z.created, Decided: st.judged && !st.regrant &&
-		(z.looked || !z.accepted)}
+	out := Assignment{Zone: z.snapshot.Name, UID: z.uid, Since: z.created,
+		Decided: st.knows() && (z.looked || !z.accepted)}
 	if l := z.current(); l != nil {
 		out.Fleets = z.fleets
 		for _, a := range l.at {
@@ -73,10 +73,10 @@ func (d *Deliveries) AssignmentOf(id zone.ID) Assignment {
 }
 
 // Decided reports whether it is known of every Zone where it is to be, and where it was.
-func (d *Deliveries) Decided() bool {
-	st, unlock := d.state.Lock()
+func (s *Servers) Decided() bool {
+	st, unlock := s.state.Lock()
 	defer unlock()
-	if !st.judged || st.regrant || len(st.earlier) > 0 {
+	if !st.remembers() {
 		return false
 	}
 	for _, z := range st.zones {
@@ -88,8 +88,8 @@ func (d *Deliveries) Decided() bool {
 }
 
 // Assigned returns the Zones that are, or are about to be, in fleets.
-func (d *Deliveries) Assigned() []zone.ID {
-	st, unlock := d.state.Lock()
+func (s *Servers) Assigned() []zone.ID {
+	st, unlock := s.state.Lock()
 	defer unlock()
 	var out []zone.ID
 	for id, z := range st.zones {
@@ -101,7 +101,7 @@ func (d *Deliveries) Assigned() []zone.ID {
 }
 
 // Revisit has the outcome of a Zone looked at again: its secondaries have news.
-func (d *Deliveries) Revisit(id zone.ID) { d.changed(id) }
+func (s *Servers) Revisit(id zone.ID) { s.changed(id) }
 
 // fleetsOf are the fleets that Places stand for.
 func fleetsOf(places []*Place) []types.NamespacedName {

@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -142,21 +143,15 @@ func (z *delivery) recall(stored Stored) []rr.Key {
 }
 
 // tellWaiting has the claims of sets told that wait, or do not wait any more.
-func (d *Deliveries) tellWaiting(id zone.ID, keys []rr.Key) {
+func (o *outside) tellWaiting(id zone.ID, keys []rr.Key) {
 	if len(keys) > 0 {
-		d.republished(id)
-		d.refreshSets(id, keys)
+		o.republished(id)
+		o.refreshSets(id, keys)
 	}
 }
 
 // keys returns the sets that wait.
-func (f *frozen) keys() []rr.Key {
-	keys := make([]rr.Key, 0, len(f.waiting))
-	for key := range f.waiting {
-		keys = append(keys, key)
-	}
-	return keys
-}
+func (f *frozen) keys() []rr.Key { return slices.Collect(maps.Keys(f.waiting)) }
 
 // outgoing returns what is delivered of a frozen Zone: under another name than that of its content it is nothing.
 func (f *frozen) outgoing() zone.Snapshot {
@@ -329,10 +324,7 @@ func (l *zoneFeed) told() []rr.Key {
 	if l == nil || l.thawedAt == 0 || l.done < l.thawedAt {
 		return nil
 	}
-	keys := make([]rr.Key, 0, len(l.thawed))
-	for key := range l.thawed {
-		keys = append(keys, key)
-	}
+	keys := slices.Collect(maps.Keys(l.thawed))
 	l.thawed, l.thawedAt = nil, 0
 	return keys
 }

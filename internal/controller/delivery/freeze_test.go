@@ -73,7 +73,7 @@ func TestAServerThatWasEditedGetsWhatIsFrozen(t *testing.T) {
 		s.freeze("")
 		s.record("www", "www.example.org.", "192.0.2.2")
 		s.record("other", "other.example.org.", "192.0.2.7")
-		s.d.Audit(zoneID("org"))
+		s.d.Servers().Audit(zoneID("org"))
 		s.wwwIs("192.0.2.1")
 	})
 }

@@ -21,7 +21,7 @@ func TestABackendThatGetsGrantsGoesOnServingWhoHasOne(t *testing.T) {
 		unlock()
 		closed := &Place{Name: "one", Created: born, Kind: "memory", Audit: -1, Servers: servers}
 		granting(closed)
-		s.d.PutPlace(closed)
+		s.d.Places().Put(closed)
 		s.settle()
 		if got := s.has("one", "example.org.", "www.example.org."); got != "192.0.2.1" {
 			t.Errorf("before it is known what the grants allow, the server has %q", got)

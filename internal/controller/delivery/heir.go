@@ -29,14 +29,14 @@ func (h *heirs) note(z *delivery, accepted bool, name dnsname.Name) {
 	}
 }
 
-// heirsOf returns who else has a name by now that a Zone has to leave.
-func (st *state) heirsOf(z *delivery) []zone.ID {
+// of returns who else has a name by now that a Zone has to leave.
+func (h *heirs) of(z *delivery) []zone.ID {
 	var found []zone.ID
 	for name := range z.feeds {
 		if z.accepted && name == z.snapshot.Name {
 			continue // it stays: pinned Zones may have one name
 		}
-		if heir := st.heirs.named[name]; !heir.IsZero() && heir != z.id {
+		if heir := h.named[name]; !heir.IsZero() && heir != z.id {
 			found = append(found, heir)
 		}
 	}
@@ -49,7 +49,7 @@ func (st *state) awaitsHeir(z *delivery, heirs map[zone.ID]Stored) bool {
 	for id, stored := range heirs {
 		heir := st.zones[id]
 		comes := func(p *Place) bool { return z.leavesTo(heir, p) }
-		if heir != nil && heir.accepted && !heir.moves() && slices.ContainsFunc(st.wanted(heir, stored), comes) {
+		if heir != nil && heir.accepted && !heir.moves() && slices.ContainsFunc(st.places.wanted(heir, stored), comes) {
 			st.heirs.waiting[id] = append(st.heirs.waiting[id], z.id)
 			return true
 		}
@@ -100,13 +100,8 @@ func (z *delivery) attachedTo(p *Place) bool {
 	return true
 }
 
-// succeed has those looked at that waited for a Zone.
-func (d *Deliveries) succeed(heir zone.ID) {
-	st, unlock := d.state.Lock()
-	waiting := st.heirs.waiting[heir]
-	delete(st.heirs.waiting, heir)
-	unlock()
-	for _, id := range waiting {
-		d.queue.Enqueue(id)
-	}
+// came returns those that waited for a Zone, which has come.
+func (h *heirs) came(heir zone.ID) []zone.ID {
+	defer delete(h.waiting, heir)
+	return h.waiting[heir]
 }

@@ -62,7 +62,7 @@ func TestWhoComesIntoThePlaceOfAnotherHasItsSetsInItsOwnLedger(t *testing.T) {
 func TestABackendHearsOfAZoneThatIsGoneAlthoughItWasNotWithdrawn(t *testing.T) {
 	play(t, func(s *stage) {
 		told := 0
-		s.d.OnPlace(func(string) { told++ })
+		s.d.Places().OnNews(func(string) { told++ })
 		s.server("one", "example.org.", backendtest.Profile{})
 		s.place("one", nil)
 		s.zone("org", "example.org.", "one")
@@ -73,7 +73,7 @@ func TestABackendHearsOfAZoneThatIsGoneAlthoughItWasNotWithdrawn(t *testing.T) {
 		s.core.DeleteZone(zoneID("org"))
 		s.d.Sync(zoneID("org"))
 		s.settle()
-		if zones, _ := s.d.PlaceOutcome("one"); zones != 0 || told == 0 {
+		if zones, _ := s.d.Places().Outcome("one"); zones != 0 || told == 0 {
 			t.Errorf("the Backend has %d Zones, and is told %d times", zones, told)
 		}
 	})

@@ -6,11 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/controller"
-	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -104,57 +101,6 @@ func (z *delivery) held() *Held {
 }
 
 func nameAndType(k rr.Key) string { return k.Name.String() + " " + k.Type.String() }
-
-// Guards reports whether a Zone is being withdrawn, or is about to be, from a Place that limits what may be deleted:
-// until a server has been read nobody knows whether that is too much. Stays says at which Places the Zone is to stay;
-// nil: wherever it is attached.
-func (d *Deliveries) Guards(id zone.ID, stays func(place string) bool) bool {
-	st, unlock := d.state.Lock()
-	defer unlock()
-	z := st.zones[id]
-	return z != nil && st.guards(z, stays)
-}
-
-// GuardsLeft is Guards of what a Zone that is gone has left behind.
-func (d *Deliveries) GuardsLeft(name dnsname.Name, uid types.UID) bool {
-	st, unlock := d.state.Lock()
-	defer unlock()
-	for place := range st.places {
-		if z := st.zones[LeftID(place, name, uid)]; z != nil && st.guards(z, nil) {
-			return true
-		}
-	}
-	return false
-}
-
-// guards is Guards.
-func (st *state) guards(z *delivery, stays func(place string) bool) bool {
-	for name, l := range z.feeds {
-		goes := !z.accepted || name != z.snapshot.Name
-		for key, a := range l.at {
-			if (goes || a.leaving || stays != nil && !stays(key.place)) && st.limits(key.place) {
-				return true
-			}
-		}
-		if slices.ContainsFunc(l.owed, st.limits) {
-			return true
-		}
-	}
-	return false
-}
-
-// limits reports whether a Place limits what may be deleted.
-func (st *state) limits(place string) bool {
-	p := st.places[place]
-	return p != nil && p.Protection.Limited
-}
-
-// Remembers reports whether it is known where earlier runs have delivered Zones: Guards says nothing before.
-func (d *Deliveries) Remembers() bool {
-	st, unlock := d.state.Lock()
-	defer unlock()
-	return st.judged && len(st.earlier) == 0
-}
 
 // moreHeld orders what is told of several servers: what can be approved comes first, then what is more.
 func moreHeld(h, than *engine.Held, a, b *attached) bool {

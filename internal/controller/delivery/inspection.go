@@ -66,15 +66,9 @@ func InspectorOf(c *core.Core, d *Deliveries) Looker { return deliveredWorld{c, 
 
 // Inspect implements Inspector.
 func (w deliveredWorld) Inspect(id zone.ID) (Inspected, error) {
-	if !w.deliveries.hasJudged() {
-		return Inspected{}, ErrNotLeading
-	}
-	known, ok := w.core.Explained(id)
-	if !ok {
-		return Inspected{}, ErrUnknown
-	}
-	if !known.Verdict.Accepted {
-		return Inspected{}, nil
+	known, err := w.explained(id)
+	if err != nil || !known.Verdict.Accepted {
+		return Inspected{}, err
 	}
 	st, unlock := w.deliveries.state.Lock()
 	defer unlock()
@@ -84,6 +78,18 @@ func (w deliveredWorld) Inspect(id zone.ID) (Inspected, error) {
 	out := Inspected{Home: known.Zone, Set: rr.Key{Name: known.Name, Type: known.Type}}
 	out.Zone, out.Servers = st.serversOfSet(known.Zone, id, out.Set)
 	return out, nil
+}
+
+// explained returns what is known of an object, when the Deliveries have heard of it.
+func (w deliveredWorld) explained(id zone.ID) (zone.Explanation, error) {
+	if !w.deliveries.hasJudged() {
+		return zone.Explanation{}, ErrNotLeading
+	}
+	known, ok := w.core.Explained(id)
+	if !ok {
+		return zone.Explanation{}, ErrUnknown
+	}
+	return known, nil
 }
 
 func (d *Deliveries) hasJudged() bool {

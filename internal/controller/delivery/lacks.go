@@ -1,22 +1,20 @@
 package delivery
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
 )
 
 // lacking says which Backends a Zone is meant for and does not reach, nil if there are
 // none. Of several reasons the one that is hardest to mend elsewhere comes first: a
 // Backend that does not exist, that does not grant the zone, that cannot be used.
-func (st *state) lacking(z *delivery, wanted []*Place, refs []string) *controller.Outcome {
+func (ps places) lacking(z *delivery, wanted []*Place, refs []string) *controller.Outcome {
 	var all []controller.Outcome
 	for _, name := range refs {
-		p := st.places[name]
+		p := ps[name]
 		switch {
 		case p == nil:
 			all = append(all, controller.Not(controller.ReasonBackendNotFound, fmt.Sprintf(
@@ -85,23 +83,4 @@ func (z *delivery) nowhere(l *zoneFeed) controller.Outcome {
 		return *z.lacks
 	}
 	return controller.Not(controller.ReasonNoBackend, fmt.Sprintf("No Backend serves %s %s", l.name, z.lacks.Message))
-}
-
-// Unhosted reports whether a Zone that is meant for a Backend is waiting for its service to have the zone.
-func (d *Deliveries) Unhosted(place string) bool {
-	st, unlock := d.state.Lock()
-	defer unlock()
-	for _, z := range st.zones {
-		if z.lacks != nil && slices.Contains(z.unhosted, place) {
-			return true
-		}
-		for _, l := range z.feeds {
-			for key, a := range l.at {
-				if key.place == place && a.report != nil && errors.Is(a.report.Err, backend.ErrNoZone) {
-					return true
-				}
-			}
-		}
-	}
-	return false
 }

@@ -65,8 +65,8 @@ type LeftStore interface {
 }
 
 // KeepLeft has Zones leave behind what they cannot withdraw. It is called before Run.
-func (d *Deliveries) KeepLeft(s LeftStore) {
-	d.left, d.store = s, &withLeft{Store: d.store, left: s}
+func (p *Places) KeepLeft(s LeftStore) {
+	p.left, p.store = s, &withLeft{Store: p.store, left: s}
 }
 
 // withLeft is a Store in which what Zones have left behind are objects as well.
@@ -144,18 +144,18 @@ func leaves(asked bool, waited time.Duration, at map[obstacle]time.Duration) (no
 }
 
 // obstacles returns what is in the way of a Zone, and the longest time that Backends with it have a Zone wait.
-func (st *state) obstacles(z *delivery) map[obstacle]time.Duration {
+func (ps places) obstacles(z *delivery) map[obstacle]time.Duration {
 	out := map[obstacle]time.Duration{}
 	add := func(what obstacle, place string) {
 		wait := time.Duration(0)
-		if p := st.places[place]; p != nil {
+		if p := ps[place]; p != nil {
 			wait = p.LeaveAfter
 		}
 		out[what] = max(out[what], wait)
 	}
 	for _, l := range z.feeds {
 		for _, place := range l.owed {
-			if p := st.places[place]; p != nil && p.restores() {
+			if p := ps[place]; p != nil && p.restores() {
 				add(byTheBrake, place) // only this feed knows what its servers had
 			} else {
 				add(unreachable, place)
@@ -181,7 +181,7 @@ func (st *state) goes(z *delivery, stored Stored) (behind []*Left, goes bool) {
 	if st.left == nil || !stored.Deleting || z.id.Kind == KindLeft {
 		return nil, false
 	}
-	at := st.obstacles(z)
+	at := st.places.obstacles(z)
 	if len(at) == 0 {
 		return nil, false
 	}
@@ -195,9 +195,9 @@ func (st *state) goes(z *delivery, stored Stored) (behind []*Left, goes bool) {
 }
 
 // leave stores what a Zone leaves behind.
-func (d *Deliveries) leave(ctx context.Context, all []*Left) error {
+func (o *outside) leave(ctx context.Context, all []*Left) error {
 	for _, l := range all {
-		if err := d.left.Leave(ctx, l); err != nil {
+		if err := o.left.Leave(ctx, l); err != nil {
 			return fmt.Errorf("noting what %s leaves behind at Backend %s: %w", l.Of, l.Place, err)
 		}
 	}
@@ -282,9 +282,12 @@ func (st *state) abandon(z *delivery) {
 	}
 }
 
+// SyncLeft asks to look again at what a Zone has left behind: what is stored of it has changed.
+func (p *Places) SyncLeft(id zone.ID) { p.queue.Enqueue(id) }
+
 // LeftOutcome says why what a Zone has left behind is still there, nil if that is not known.
-func (d *Deliveries) LeftOutcome(id zone.ID) *Held {
-	st, unlock := d.state.Lock()
+func (p *Places) LeftOutcome(id zone.ID) *Held {
+	st, unlock := p.state.Lock()
 	defer unlock()
 	z := st.zones[id]
 	if z == nil {

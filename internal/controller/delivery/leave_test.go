@@ -122,7 +122,7 @@ func patient(p *Place) { p.Keep, p.LeaveAfter = true, time.Hour }
 // keepLeft gives the Deliveries a store for what is left behind.
 func (s *stage) keepLeft(l *lefts) {
 	l.d = s.d
-	s.d.KeepLeft(l)
+	s.d.Places().KeepLeft(l)
 }
 
 func pass(d time.Duration) {
@@ -261,7 +261,7 @@ func TestWhatTheBrakeHoldsStaysHeldWhenItsZoneGoes(t *testing.T) {
 		if got := s.has("one", "example.org.", "www.example.org."); got != "192.0.2.1" {
 			t.Fatalf("www, whose deletion nobody has approved, is %q", got)
 		}
-		held := s.d.LeftOutcome(l.All()[0])
+		held := s.d.Places().LeftOutcome(l.All()[0])
 		if held == nil || held.Reason != controller.ReasonTooManyDeletions || held.Plan == "" {
 			t.Fatalf("the Backend says %+v", held)
 		}
@@ -281,7 +281,7 @@ func TestWhatTheBrakeHoldsStaysHeldWhenItsZoneGoes(t *testing.T) {
 		if got := s.has("one", "example.org.", "www.example.org."); got != "192.0.2.1" || len(l.All()) != 1 {
 			t.Fatalf("www of another Zone is %q by the same approval, and %v listed", got, l.All())
 		}
-		again := s.d.LeftOutcome(l.All()[0])
+		again := s.d.Places().LeftOutcome(l.All()[0])
 		if again == nil || again.Plan == "" || again.Plan == held.Plan || !strings.Contains(again.Message, again.Plan) {
 			t.Errorf("the Backend says %+v", again)
 		}

@@ -40,15 +40,12 @@ func (i *Inspection) Looks(id zone.ID) (dnsname.Name, []ServerLook, error) {
 
 // Looks implements Looker.
 func (w deliveredWorld) Looks(id zone.ID) (dnsname.Name, []ServerLook, error) {
-	if !w.deliveries.hasJudged() {
-		return dnsname.Name{}, nil, ErrNotLeading
+	known, err := w.explained(id)
+	if err == nil && known.Type != 0 {
+		err = ErrUnknown
 	}
-	known, ok := w.core.Explained(id)
-	if !ok || known.Type != 0 {
-		return dnsname.Name{}, nil, ErrUnknown
-	}
-	if !known.Verdict.Accepted {
-		return dnsname.Name{}, nil, nil
+	if err != nil || !known.Verdict.Accepted {
+		return dnsname.Name{}, nil, err
 	}
 	st, unlock := w.deliveries.state.Lock()
 	defer unlock()

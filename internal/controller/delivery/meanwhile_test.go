@@ -20,7 +20,7 @@ import (
 func TestAZoneThatIsOffAndOnAgainBetweenTwoLooksIsDeliveredAsItIs(t *testing.T) {
 	play(t, func(s *stage) {
 		woken := 0
-		s.d.OnPlace(func(string) { woken++ })
+		s.d.Places().OnNews(func(string) { woken++ })
 		s.server("one", "example.org.", backendtest.Profile{})
 		s.place("one", nil)
 		s.zone("org", "example.org.", "one")
@@ -30,7 +30,7 @@ func TestAZoneThatIsOffAndOnAgainBetweenTwoLooksIsDeliveredAsItIs(t *testing.T) 
 		s.named("org", "example.net.")
 		s.record("www", "www.example.org.", "192.0.2.2")
 		s.named("org", "example.org.")
-		if _, complete := s.d.AtServer("one", func(zone.ID) bool { return true }); complete {
+		if _, complete := s.d.Servers().ZonesAt("one", func(zone.ID) bool { return true }); complete {
 			t.Error("the server has everything before the zone is delivered again")
 		}
 		woken = 0
@@ -169,13 +169,13 @@ func TestRecordsAreToldThatNobodyServesThemAnyMore(t *testing.T) {
 func TestWhoWaitsForAServerHearsThatItDoesNotTakeAZone(t *testing.T) {
 	play(t, func(s *stage) {
 		woken := 0
-		s.d.OnPlace(func(string) { woken++ })
+		s.d.Places().OnNews(func(string) { woken++ })
 		var trouble atomic.Pointer[backend.Error]
 		trouble.Store(&backend.Error{Class: backend.ErrUnavailable, Words: "connection refused"})
 		s.valve(valve{err: &trouble})
 		s.zone("org", "example.org.", "one")
 		complete := func() bool {
-			_, complete := s.d.AtServer("one", func(zone.ID) bool { return true })
+			_, complete := s.d.Servers().ZonesAt("one", func(zone.ID) bool { return true })
 			return complete
 		}
 		if complete() {

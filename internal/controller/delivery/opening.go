@@ -48,9 +48,8 @@ func (d *Deliveries) Everything() map[Delivered]bool {
 	return all
 }
 
-// beginOpening notes what is to be delivered, as of the first step of the World.
-func (st *state) beginOpening(s core.Settlement) {
-	o := &st.opening
+// begin notes what is to be delivered, as of the first step of the World.
+func (o *opening) begin(s core.Settlement) {
 	o.owed = map[zone.ID]struct{}{}
 	for _, delta := range s.Delta.Zones {
 		if _, accepted := s.View.Snapshot(delta.ID); accepted {
@@ -63,28 +62,20 @@ func (st *state) beginOpening(s core.Settlement) {
 func (d *Deliveries) hurry() {
 	st, unlock := d.state.Lock()
 	st.opening.late = true
-	var left []zone.ID
+	opened := func() {}
 	for id := range st.opening.owed {
-		left = append(left, id)
-	}
-	unlock()
-	for _, id := range left {
-		if call := d.arrived(id); call != nil {
-			call()
+		if call := st.opening.arrived(id, st.zones[id]); call != nil {
+			opened = call
 		}
 	}
+	unlock()
+	opened()
 }
 
-// arrived notes that a Zone may have been delivered. It returns what is to be called when it
-// was the last one.
-func (d *Deliveries) arrived(id zone.ID) func() {
-	st, unlock := d.state.Lock()
-	defer unlock()
-	o := &st.opening
-	if o.done || o.owed == nil {
-		return nil
-	}
-	if st.underWay(st.zones[id]) {
+// arrived notes that a Zone may have been delivered; z is nil if it is not known. It returns what is to be called,
+// without the lock, when it was the last one; nil: nothing.
+func (o *opening) arrived(id zone.ID, z *delivery) (opened func()) {
+	if o.done || o.owed == nil || o.waitsFor(z) {
 		return nil
 	}
 	delete(o.owed, id)
@@ -95,17 +86,17 @@ func (d *Deliveries) arrived(id zone.ID) func() {
 	return o.call
 }
 
-// underWay reports whether a Zone is still to be delivered to a server that forgets.
-func (st *state) underWay(z *delivery) bool {
+// waitsFor reports whether a Zone is still to be delivered to a server that forgets.
+func (o *opening) waitsFor(z *delivery) bool {
 	if z == nil {
 		return false
 	}
-	if !z.looked || !z.placed && !st.opening.late {
+	if !z.looked || !z.placed && !o.late {
 		return true
 	}
 	for _, l := range z.feeds {
 		for _, a := range l.at {
-			if a.volatile() && !l.held && (a.report == nil || a.fails() && !st.opening.late) {
+			if a.volatile() && !l.held && (a.report == nil || a.fails() && !o.late) {
 				return true
 			}
 		}

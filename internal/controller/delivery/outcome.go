@@ -42,7 +42,7 @@ func (d *Deliveries) outcomeOf(id zone.ID) ZoneOutcome {
 		if label, ok := l.feed.Label(); ok {
 			out.Label = label
 		}
-		out.Confirmed = l.seq > 0 && l.done >= l.seq && len(l.owed) == 0
+		out.Confirmed = l.confirmed()
 		out.Lingering = lingering(l)
 	}
 	for _, other := range z.feeds {
@@ -56,7 +56,7 @@ func (d *Deliveries) outcomeOf(id zone.ID) ZoneOutcome {
 		}
 	}
 	out.Places, out.Held = st.placesOf(z), z.held()
-	out.Served = st.served(z, l)
+	out.Served = z.served(l)
 	if z.frozen != nil && z.accepted {
 		out.Frozen = z.frozen.outcome(id)
 		if out.Frozen.Waiting > 0 && out.Served.Reason == controller.ReasonServed {
@@ -87,6 +87,9 @@ type PlaceOutcome struct {
 	Reason, Message string // why it is behind; "" when it is not
 }
 
+// confirmed reports whether every server has the newest content.
+func (l *zoneFeed) confirmed() bool { return l.seq > 0 && l.done >= l.seq && len(l.owed) == 0 }
+
 func lingering(l *zoneFeed) []rr.Key {
 	var out []rr.Key
 	for _, a := range l.at {
@@ -112,7 +115,7 @@ func (st *state) placesOf(z *delivery) []PlaceOutcome {
 			out = append(out, p)
 		}
 		for _, place := range l.owed {
-			out = append(out, st.owes(z, l, place))
+			out = append(out, st.places.owes(z, l, place))
 		}
 	}
 	for _, where := range z.intended {
@@ -156,16 +159,16 @@ func (l *zoneFeed) serialAt(a *attached) uint32 {
 
 // owes says where a Backend stands that has what an earlier run published, and that
 // nobody has attached to since.
-func (st *state) owes(z *delivery, l *zoneFeed, place string) PlaceOutcome {
+func (ps places) owes(z *delivery, l *zoneFeed, place string) PlaceOutcome {
 	p := PlaceOutcome{Delivered: Delivered{place, l.name}, Reason: controller.ReasonWithdrawing, Message: z.problem}
-	if at := st.places[place]; l.live && at != nil && at.Problem != nil {
+	if at := ps[place]; l.live && at != nil && at.Problem != nil {
 		p.Reason, p.Message = controller.ReasonBackendNotReady, at.Problem.Message
 	}
 	return p
 }
 
 // served sums up one feed up to its newest content.
-func (st *state) served(z *delivery, l *zoneFeed) controller.Outcome {
+func (z *delivery) served(l *zoneFeed) controller.Outcome {
 	if l == nil || !l.live {
 		return z.withdrawing()
 	}

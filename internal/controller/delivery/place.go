@@ -45,6 +45,9 @@ type Place struct {
 	Fleet   types.NamespacedName // whose primaries the servers are; zero: they are others
 }
 
+// places are all that there are, by their names.
+type places map[string]*Place
+
 // A Server is one server of a Place. Equal servers have equal names, whatever
 // objects and Secrets they come from.
 type Server struct {
@@ -65,24 +68,6 @@ func (p *Place) serves(refs []string) bool {
 		return p.Default
 	}
 	return slices.Contains(refs, p.Name)
-}
-
-// Hosted reports whether a Zone that wants the backends refs goes to services alone, which have name servers of their
-// own for it.
-func (d *Deliveries) Hosted(refs []string) bool {
-	st, unlock := d.state.Lock()
-	defer unlock()
-	on := 0
-	for _, p := range st.places {
-		if !p.serves(refs) {
-			continue
-		}
-		if !p.Hosted {
-			return false
-		}
-		on++
-	}
-	return on > 0 && on >= len(refs)
 }
 
 // at returns the servers of p that take a zone, and stay.

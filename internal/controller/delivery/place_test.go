@@ -21,12 +21,12 @@ func TestWhichZonesGoToServicesAlone(t *testing.T) {
 			{"one that names what is not there", []string{"service", "missing"}, false},
 			{"one that is delivered nowhere", nil, false},
 		} {
-			if got := s.d.Hosted(c.refs); got != c.want {
+			if got := s.d.Places().Hosted(c.refs); got != c.want {
 				t.Errorf("%s: %t, want %t", c.name, got, c.want)
 			}
 		}
 		s.place("service", func(p *Place) { p.Hosted, p.Default = true, true })
-		if !s.d.Hosted(nil) {
+		if !s.d.Places().Hosted(nil) {
 			t.Error("one that goes where the others go: false")
 		}
 	})

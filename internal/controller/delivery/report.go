@@ -12,14 +12,14 @@ import (
 )
 
 // hear takes in the engine's news, and returns what tells those whom it concerns, without the lock; nil: nobody.
-func (d *Deliveries) hear(st *state, l *zoneFeed, r engine.Report) (tell func()) {
+func (st *state) hear(l *zoneFeed, r engine.Report) (tell func()) {
 	key := attachmentKey{l.placeOf(r.Name), r.Target}
 	a := l.at[key]
 	switch {
 	case a == nil:
 		return nil
 	case r.Withdrawn:
-		return d.hearWithdrawn(l, key)
+		return st.hearWithdrawn(l, key)
 	}
 	before := cmp.Or(a.report, &engine.Report{})
 	failed := r.Err != nil && (before.Err == nil || before.Err.Error() != r.Err.Error())
@@ -29,7 +29,7 @@ func (d *Deliveries) hear(st *state, l *zoneFeed, r engine.Report) (tell func())
 	ofPlace := left || (before.Err == nil) != (r.Err == nil) || declined(before.Err) != declined(r.Err) ||
 		r.Seq > 0 && before.Seq == 0
 	if failed && a.leaving && !left {
-		d.queue.Enqueue(l.zone) // it may have waited long enough
+		st.queue.Enqueue(l.zone) // it may have waited long enough
 	}
 	a.report = &r
 	claims := st.confirm(l)
@@ -37,34 +37,35 @@ func (d *Deliveries) hear(st *state, l *zoneFeed, r engine.Report) (tell func())
 	if failed {
 		claims = append(claims, slices.Collect(maps.Keys(l.waits))...)
 	}
+	opened, o := st.opening.arrived(l.zone, st.zones[l.zone]), st.outside
 	return func() {
 		if ofPlace {
-			d.onPlace(key.place)
+			o.onPlace(key.place)
 		}
-		if call := d.arrived(l.zone); call != nil {
-			call()
+		if opened != nil {
+			opened()
 		}
-		d.settled(claims)
-		d.changed(l.zone)
+		o.settled(claims)
+		o.changed(l.zone)
 		switch {
 		case all:
-			d.refresh(l.zone)
+			o.refresh(l.zone)
 		case len(refused) > 0:
-			d.refreshSets(l.zone, refused)
+			o.refreshSets(l.zone, refused)
 		}
 	}
 }
 
 // hearWithdrawn takes in that a server has a zone no more.
-func (d *Deliveries) hearWithdrawn(l *zoneFeed, key attachmentKey) (tell func()) {
+func (st *state) hearWithdrawn(l *zoneFeed, key attachmentKey) (tell func()) {
 	delete(l.at, key)
 	l.rid[key] = struct{}{}
-	d.queue.Enqueue(l.zone)
-	last := l.live && len(l.at) == 0
+	st.queue.Enqueue(l.zone)
+	last, o := l.live && len(l.at) == 0, st.outside
 	return func() {
-		d.onPlace(key.place) // it has one Zone less
+		o.onPlace(key.place) // it has one Zone less
 		if last {
-			d.refresh(l.zone) // the claims are served nowhere
+			o.refresh(l.zone) // the claims are served nowhere
 		}
 	}
 }

@@ -14,42 +14,36 @@ import (
 type Earlier func(ctx context.Context, now zone.Snapshot, serial uint32) (then zone.Snapshot, refusal, err error)
 
 // rollBack has a frozen Zone hold the content that its object asks for, once what is published is known.
-func (d *Deliveries) rollBack(ctx context.Context, id zone.ID) error {
-	asked, now := d.asksBack(id)
-	if asked == 0 {
+func (v *visit) rollBack(st *state) effect {
+	z := st.zones[v.id]
+	if z == nil || !z.frozen.rollsBack() || v.history == nil {
 		return nil
 	}
-	then, refusal, err := d.history(ctx, now, asked)
-	if err != nil {
-		return fmt.Errorf("finding the content of %s with serial %d: %w", id, asked, err)
+	asked, now := z.frozen.Serial, z.frozen.content
+	return func(ctx context.Context) (step, error) {
+		then, refusal, err := v.history(ctx, now, asked)
+		if err != nil {
+			return nil, fmt.Errorf("finding the content of %s with serial %d: %w", v.id, asked, err)
+		}
+		then.ID = v.id
+		return func(st *state) effect {
+			keys, ok := st.goBack(asked, now, then, refusal)
+			return func(context.Context) (step, error) {
+				if !ok {
+					return nil, &controller.Later{}
+				}
+				v.republished(v.id)
+				v.tellWaiting(v.id, keys)
+				v.changed(v.id)
+				return nil, nil
+			}
+		}, nil
 	}
-	then.ID = id
-	keys, ok := d.goBack(asked, now, then, refusal)
-	if !ok {
-		return &controller.Later{}
-	}
-	d.republished(id)
-	d.tellWaiting(id, keys)
-	d.changed(id)
-	return nil
-}
-
-// asksBack returns the serial whose content is asked for of a Zone, 0 if none is, and what is published of it now.
-func (d *Deliveries) asksBack(id zone.ID) (serial uint32, now zone.Snapshot) {
-	st, unlock := d.state.Lock()
-	defer unlock()
-	z := st.zones[id]
-	if z == nil || !z.frozen.rollsBack() || d.history == nil {
-		return 0, zone.Snapshot{}
-	}
-	return z.frozen.Serial, z.frozen.content
 }
 
 // goBack has a Zone that was asked for and published as said hold an earlier content, or notes why it does not. It
 // returns the sets that wait, or do not any more.
-func (d *Deliveries) goBack(asked uint32, now, then zone.Snapshot, refusal error) (keys []rr.Key, ok bool) {
-	st, unlock := d.state.Lock()
-	defer unlock()
+func (st *state) goBack(asked uint32, now, then zone.Snapshot, refusal error) (keys []rr.Key, ok bool) {
 	z := st.zones[then.ID]
 	if z == nil {
 		return nil, false
@@ -73,7 +67,7 @@ func (d *Deliveries) goBack(asked uint32, now, then zone.Snapshot, refusal error
 		}
 		keys = append(keys, f.keys()...)
 	}
-	d.queue.Enqueue(then.ID)
+	st.queue.Enqueue(then.ID)
 	return keys, true
 }
 

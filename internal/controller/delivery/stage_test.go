@@ -208,13 +208,13 @@ func (s *stage) place(name string, change func(*Place)) {
 	if change != nil {
 		change(p)
 	}
-	s.d.PutPlace(p)
+	s.d.Places().Put(p)
 	s.core.PutGrants(name, p.Grants)
 	s.settle()
 }
 
 func (s *stage) dropPlace(name string) {
-	s.d.DeletePlace(name)
+	s.d.Places().Delete(name)
 	s.core.PutGrants(name, nil)
 	s.settle()
 }

@@ -11,12 +11,12 @@ import (
 )
 
 // wanted returns the Places that a Zone is to be delivered to.
-func (st *state) wanted(z *delivery, stored Stored) []*Place {
+func (ps places) wanted(z *delivery, stored Stored) []*Place {
 	if !z.accepted || stored.Deleting {
 		return nil
 	}
 	var out []*Place
-	for _, p := range st.places {
+	for _, p := range ps {
 		if p.serves(stored.Refs) && (!p.Closed || slices.Contains(z.allowed, p.Name)) {
 			out = append(out, p)
 		}
@@ -27,15 +27,21 @@ func (st *state) wanted(z *delivery, stored Stored) []*Place {
 
 // sync brings the delivery of one Zone to what it should be.
 func (d *Deliveries) sync(ctx context.Context, id zone.ID) error {
-	if err := d.visit(ctx, id); err != nil {
-		return err
+	v := &visit{Deliveries: d, id: id}
+	v.stored, v.exists = d.store.Load(id)
+	for _, first := range []step{v.begin, v.rollBack} {
+		if err := v.take(ctx, first); err != nil {
+			return err
+		}
 	}
-	if err := d.rollBack(ctx, id); err != nil {
-		return err
+	st, unlock := d.state.Lock()
+	for _, heirless := range st.heirs.came(id) {
+		d.queue.Enqueue(heirless)
 	}
-	d.succeed(id)
-	if call := d.arrived(id); call != nil {
-		call()
+	opened := st.opening.arrived(id, st.zones[id])
+	unlock()
+	if opened != nil {
+		opened()
 	}
 	return nil
 }
@@ -43,8 +49,8 @@ func (d *Deliveries) sync(ctx context.Context, id zone.ID) error {
 // movedSince reports whether a Backend was put again, or the Zone has another name: what is held is not what is wanted
 // by now.
 func (st *state) movedSince(z *delivery, stored Stored, wanted []*Place, held []Delivered) bool {
-	now := st.wanted(z, stored)
-	return st.regrant || !slices.Equal(now, wanted) || missing(st.holds(z, now), held)
+	now := st.places.wanted(z, stored)
+	return st.regrant || !slices.Equal(now, wanted) || missing(z.holds(now), held)
 }
 
 // rememberAll takes over what earlier runs have delivered before any Zone is: one that is new begins above the serials
@@ -73,7 +79,7 @@ func (st *state) remember(z *delivery, stored Stored) {
 }
 
 // holds returns where the Zone is or will be: what must not be forgotten.
-func (st *state) holds(z *delivery, wanted []*Place) []Delivered {
+func (z *delivery) holds(wanted []*Place) []Delivered {
 	var out []Delivered
 	for _, p := range wanted {
 		if !p.Observe && len(p.at(z.snapshot.Name)) > 0 {
@@ -136,14 +142,7 @@ func (z *delivery) differs(was standing) bool {
 
 // forget ends all feeds of a Zone whose object is gone although nothing was withdrawn.
 func (st *state) forget(z *delivery) {
-	for _, l := range z.feeds {
-		for key := range l.at {
-			st.letGo(l, key)
-		}
-		st.attachEnding(l, nil)
-		delete(st.feeds, l.id)
-		l.end(st.clock())
-	}
+	st.abandon(z)
 	st.heirs.note(z, false, dnsname.Name{})
 	delete(st.zones, z.id)
 }

@@ -125,7 +125,7 @@ func (e *Engine) causes(feed string, seq uint64) (now func() time.Time, changes 
 	if o, ok := e.overlay(feed); ok {
 		return o.Clock, o.Causes(seq)
 	}
-	e.with(feed, func(d *Deliveries, _ *state, l *zoneFeed) { now, changes = d.clock, l.causes(seq) })
+	e.with(feed, func(st *state, l *zoneFeed) { now, changes = st.clock, l.causes(seq) })
 	return now, changes
 }
 

@@ -30,16 +30,15 @@ type (
 	effect func(context.Context) (next step, err error) // nil: there is no next one
 )
 
-// visit makes a visit.
-func (d *Deliveries) visit(ctx context.Context, id zone.ID) error {
-	v := &visit{Deliveries: d, id: id}
-	v.stored, v.exists = d.store.Load(id)
-	for next := step(v.begin); next != nil; {
-		do := d.locked(next)
+// take takes a step, and those that follow.
+func (v *visit) take(ctx context.Context, next step) (err error) {
+	for next != nil {
+		st, unlock := v.state.Lock()
+		do := next(st)
+		unlock()
 		if do == nil {
 			return nil
 		}
-		var err error
 		if next, err = do(ctx); err != nil {
 			return err
 		}
@@ -47,15 +46,9 @@ func (d *Deliveries) visit(ctx context.Context, id zone.ID) error {
 	return nil
 }
 
-func (d *Deliveries) locked(s step) effect {
-	st, unlock := d.state.Lock()
-	defer unlock()
-	return s(st)
-}
-
 // begin takes in what is stored.
 func (v *visit) begin(st *state) effect {
-	if !st.judged || st.regrant {
+	if !st.knows() {
 		st.asked = append(st.asked, v.id)
 		return nil // Settle asks again
 	}
@@ -70,7 +63,7 @@ func (v *visit) begin(st *state) effect {
 	if v.stored.Deleting && z.accepted {
 		return nil // who has the name by now is not known yet: Settle asks again
 	}
-	if heirs := st.heirsOf(z); len(heirs) > 0 {
+	if heirs := st.heirs.of(z); len(heirs) > 0 {
 		return v.askHeirs(heirs)
 	}
 	return v.hold(st)
@@ -110,8 +103,8 @@ func (v *visit) askHeirs(heirs []zone.ID) effect {
 // hold sees to it that it is stored where the Zone is going to be.
 func (v *visit) hold(st *state) effect {
 	z := v.z.In(st)
-	v.wanted = st.wanted(z, v.stored)
-	hold := st.holds(z, v.wanted)
+	v.wanted = st.places.wanted(z, v.stored)
+	hold := z.holds(v.wanted)
 	z.intended = nil
 	if !missing(hold, v.stored.Delivered) {
 		return v.deliver(st)
@@ -151,10 +144,10 @@ func (v *visit) end(st *state) effect {
 	z := v.z.In(st)
 	z.uid, z.created, z.fleets = v.stored.UID, v.stored.Created, fleetsOf(v.wanted)
 	z.looked, z.placed = true, true
-	hold := st.holds(z, v.wanted)
+	hold := z.holds(v.wanted)
 	l, live := z.feeds[z.snapshot.Name], z.accepted && !v.stored.Deleting
 	if z.lacks = nil; live {
-		z.lacks = st.lacking(z, v.wanted, v.stored.Refs)
+		z.lacks = st.places.lacking(z, v.wanted, v.stored.Refs)
 	}
 	news := z.differs(v.was)
 	v.waiting = append(v.waiting, l.told()...)

@@ -137,7 +137,7 @@ func New(c Config) *Controller {
 	}
 	k.Deliveries = delivery.New(deliveries)
 	if c.Fleets != nil {
-		c.Fleets.Host(k.Deliveries)
+		c.Fleets.Host(k.Deliveries.Servers())
 	}
 	k.backlog = delivery.NewBacklog(c.Clock.Now, func() int { return k.Deliveries.Waiting() + k.Engine.Waiting() },
 		k.Core.Busy)
@@ -174,7 +174,7 @@ func (k *Controller) Run(ctx context.Context, ready func(context.Context) bool) 
 	parts.Go(func() { _ = k.records.Run(ctx) })
 	parts.Go(func() { _ = k.Deliveries.Run(ctx, k.Engine) })
 	if k.Foresight != nil {
-		k.Foresight.Use(k.Core, k.Deliveries)
+		k.Foresight.Use(k.Core, k.Deliveries.Places())
 		defer k.Foresight.Use(nil, nil)
 	}
 	if k.Inspection != nil {

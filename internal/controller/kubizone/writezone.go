@@ -47,7 +47,7 @@ func (k *Controller) before(id zone.ID) outcome {
 // verdictOn returns what was decided about a Zone, as far as it matters where the Zone goes.
 func (k *Controller) verdictOn(id zone.ID, z *v1alpha1.Zone) (zone.Verdict, bool) {
 	v, ok := k.Core.Verdict(id)
-	if ok && k.Deliveries.Hosted(refs(z)) {
+	if ok && k.Deliveries.Places().Hosted(refs(z)) {
 		v = v.Hosted()
 	}
 	return v, ok

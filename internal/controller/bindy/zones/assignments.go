@@ -40,9 +40,9 @@ func (z *Zones) Await(apiVersion string) {
 }
 
 // Host implements controller.Fleets.
-func (z *Zones) Host(d *delivery.Deliveries) {
-	d.OnDrift(z.suspectDrifted)
-	z.assigner.Store(d)
+func (z *Zones) Host(s *delivery.Servers) {
+	s.OnDrift(z.suspectDrifted)
+	z.assigner.Store(s)
 }
 
 // OnFleet implements controller.Fleets.
@@ -139,7 +139,7 @@ func (z *Zones) reconcileAssignment(_ context.Context, id zone.ID) error {
 	if id.IsZero() {
 		return z.repeat()
 	}
-	now := z.assigner.Load().AssignmentOf(id)
+	now := z.assigner.Load().Assignment(id)
 	if !now.Decided {
 		return nil // it is told again
 	}
@@ -256,12 +256,21 @@ func (z *Zones) nameOf(id zone.ID) (name dnsname.Name, served, decided bool) {
 	return v.Name, ok && v.Accepted, ok
 }
 
-// deliveriesOf are those that a zone is part of.
-func (z *Zones) deliveriesOf(id zone.ID) *delivery.Deliveries {
+// serversOf are those that a zone is delivered to.
+func (z *Zones) serversOf(id zone.ID) *delivery.Servers {
 	if id.Kind == v1beta1.KindZone {
-		return z.deliveries
+		return z.deliveries.Servers()
 	}
 	return z.assigner.Load()
+}
+
+// allServers are those that zones of any dialect are delivered to.
+func (z *Zones) allServers() []*delivery.Servers {
+	all := []*delivery.Servers{z.deliveries.Servers()}
+	if s := z.assigner.Load(); s != nil {
+		all = append(all, s)
+	}
+	return all
 }
 
 // news has the status of a zone looked at again.

@@ -89,14 +89,14 @@ func newPair(t *testing.T) *pair {
 	st, unlock := p.z.state.Lock()
 	st.hosts[aPrimary] = &host{primary: true, pods: p.pods}
 	unlock()
-	p.hosted.PutPlace(place)
+	p.hosted.Places().Put(place)
 	engine := delivery.NewEngine(engine.Config{Clock: backend.SystemClock{}, Rand: func() float64 {
 		return 0.5
 	}, Log: slog.New(slog.DiscardHandler), Metrics: p.z.Metrics})
 	t.Cleanup(func() { engine.Stop(context.Background()) })
 	p.run(func(ctx context.Context) error { return p.hosted.Run(ctx, engine) })
 	p.guest()
-	p.until("the Zone at the first server", func() bool { return p.hosted.Has(lodged, "one") })
+	p.until("the Zone at the first server", func() bool { return p.hosted.Servers().Has(lodged, "one") })
 	return p
 }
 
@@ -124,7 +124,7 @@ func (p *pair) serve() {
 func (p *pair) secondComes() {
 	p.Helper()
 	p.second.SetDown(false)
-	p.until("the Zone at the second server", func() bool { return p.hosted.Has(lodged, "two") })
+	p.until("the Zone at the second server", func() bool { return p.hosted.Servers().Has(lodged, "two") })
 }
 
 // TestAServerThatConfirmsASerialThatIsKnownIsLookedAt has the settings of a zone change while it is made at the second
@@ -184,7 +184,7 @@ func TestAZoneThatIsAboutToBeLodgedIsNotRemoved(t *testing.T) {
 		defer unlock()
 		return len(st.hosts[aPrimary].unswept) > 0
 	}
-	if p.until("the decision", p.hosted.Decided); removes() {
+	if p.until("the decision", p.hosted.Servers().Decided); removes() {
 		t.Error("it is removed from where it is to be")
 	}
 	p.lodge()

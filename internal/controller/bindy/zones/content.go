@@ -6,7 +6,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/zonefold/zonefold/internal/controller/delivery"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -45,7 +44,7 @@ func (z *Zones) ContentOf(instance client.ObjectKey, uid types.UID) (names []str
 		there := f != nil && f.there() && f.whole
 		without := st.elder(id, instance) != "" || f != nil && f.told == nothing && st.noSource(f) != ""
 		unlock()
-		if without || z.deliveriesOf(id).Refused(id) {
+		if without || z.serversOf(id).Refused(id) {
 			continue
 		}
 		name, served, decided := z.nameOf(id)
@@ -64,11 +63,8 @@ func (z *Zones) atPrimary(pod *Pod, ids []zone.ID) (names []string, complete boo
 	for _, id := range ids {
 		wanted[id] = true
 	}
-	for _, d := range []*delivery.Deliveries{z.deliveries, z.assigner.Load()} {
-		if d == nil {
-			continue
-		}
-		zones, all := d.AtServer(pod.server.Name, func(id zone.ID) bool { return wanted[id] })
+	for _, s := range z.allServers() {
+		zones, all := s.ZonesAt(pod.server.Name, func(id zone.ID) bool { return wanted[id] })
 		complete = complete && all
 		for _, name := range zones {
 			names = append(names, dialect.CanonicalZone(name.String()))

@@ -52,7 +52,7 @@ func (z *Zones) removeStale(ctx context.Context, f *follow, name dnsname.Name) e
 
 // follow has a secondary follow the primaries, and waits until it has what they have.
 func (z *Zones) follow(ctx context.Context, f *follow, name dnsname.Name, sources []*Pod) error {
-	newest := z.deliveriesOf(f.zone).Newest(f.zone)
+	newest := z.serversOf(f.zone).Newest(f.zone)
 	if z.awaitsPrimary(f, newest) {
 		return &controller.Later{After: lastAgain}
 	}
@@ -135,7 +135,7 @@ func (z *Zones) awaitsPrimary(f *follow, newest delivery.Newest) bool {
 	if newest.Serial != 0 {
 		return false
 	}
-	if z.deliveriesOf(f.zone).Refused(f.zone) {
+	if z.serversOf(f.zone).Refused(f.zone) {
 		z.wakePending(f.zone) // the pod need not have it to be ready
 	}
 	_, unlock := z.state.Lock()
@@ -215,7 +215,7 @@ func (z *Zones) catchUp(ctx context.Context, f *follow, name dnsname.Name, c del
 // only of a serial that is later than the one that is known of them: BIND counts serials by itself when it signs.
 func (z *Zones) ahead(ctx context.Context, f *follow, name dnsname.Name, serial uint32,
 	sources []*Pod) (ahead bool, err error) {
-	if !rr.SerialLess(z.deliveriesOf(f.zone).Newest(f.zone).Serial, serial) {
+	if !rr.SerialLess(z.serversOf(f.zone).Newest(f.zone).Serial, serial) {
 		return false, nil
 	}
 	for _, p := range sources {

@@ -102,7 +102,7 @@ func (z *Zones) putZone(old client.Object, o *v1beta1.DNSZone) {
 			z.deliveries.Sync(id)
 		}
 		if old.GetAnnotations()[v1beta1.ReconcileTriggerAnnotation] != o.Annotations[v1beta1.ReconcileTriggerAnnotation] {
-			z.deliveries.Audit(id)
+			z.serversOf(id).Audit(id)
 		}
 		if old.GetAnnotations()[zonefold.ApproveAnnotation] != o.Annotations[zonefold.ApproveAnnotation] {
 			z.deliveries.Sync(id)

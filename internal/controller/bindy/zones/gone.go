@@ -21,7 +21,7 @@ func (z *Zones) letGo(ctx context.Context, id zone.ID, o *v1beta1.DNSZone, out d
 		return nil
 	}
 	now, end := z.Clock.Now(), o.DeletionTimestamp.Add(z.Patience)
-	guarded := z.deliveries.Guards(id, nil)
+	guarded := z.serversOf(id).Guards(id, nil)
 	switch {
 	case out.Held != nil && out.Held.Plan != "": // nobody else removes it either
 		return z.writeGone(ctx, o, out, out.Held.Message)
@@ -29,7 +29,7 @@ func (z *Zones) letGo(ctx context.Context, id zone.ID, o *v1beta1.DNSZone, out d
 		return z.lookAgain() // a server is about to say whether it is held
 	case !guarded && !now.Before(end):
 		if out.Leaving {
-			z.deliveries.Abandon(id)
+			z.serversOf(id).Abandon(id)
 			z.wakeInstances(z.losing(id, out)...) // from now on it is for them to remove it
 		}
 		return &controller.Later{After: partingAgain}

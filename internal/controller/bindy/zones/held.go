@@ -106,7 +106,7 @@ func (z *Zones) protect(p *protecting, concerns func(cluster types.NamespacedNam
 			other := *place
 			other.Protection = now
 			p.places[key] = &other
-			z.deliveries.PutPlace(&other)
+			z.deliveries.Places().Put(&other)
 		}
 	}
 }
@@ -118,7 +118,7 @@ func (z *Zones) putPlace(key client.ObjectKey, cluster string, place *delivery.P
 	p.of[key] = types.NamespacedName{Namespace: key.Namespace, Name: cluster}
 	place.Protection = p.protection(p.of[key])
 	p.places[key] = place
-	z.deliveries.PutPlace(place)
+	z.deliveries.Places().Put(place)
 }
 
 func (z *Zones) deletePlace(key client.ObjectKey) {
@@ -126,7 +126,7 @@ func (z *Zones) deletePlace(key client.ObjectKey) {
 	defer unlock()
 	delete(p.of, key)
 	delete(p.places, key)
-	z.deliveries.DeletePlace(placeOf(key))
+	z.deliveries.Places().Delete(placeOf(key))
 }
 
 // allStay is stays of several.

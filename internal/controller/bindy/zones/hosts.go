@@ -242,10 +242,8 @@ func slim(s *dialect.Server) *dialect.Server {
 // restarted forgets what is known of a pod whose BIND has started anew.
 func (z *Zones) restarted(p *Pod) {
 	if p.primary {
-		for _, d := range []*delivery.Deliveries{z.deliveries, z.assigner.Load()} {
-			if d != nil {
-				d.Restarted(p.server.Name)
-			}
+		for _, s := range z.allServers() {
+			s.Restarted(p.server.Name)
 		}
 	}
 	st, unlock := z.state.Lock()

@@ -18,8 +18,8 @@ const decidedAgain = 100 * time.Millisecond
 // assignmentsDecided reports whether the other dialect, if there is one, has decided about all of its zones, and
 // reconcileAssignment has taken them over.
 func (z *Zones) assignmentsDecided() bool {
-	d := z.assigner.Load()
-	if d == nil || !d.Decided() {
+	s := z.assigner.Load()
+	if s == nil || !s.Decided() {
 		return z.assignerVersion == ""
 	}
 	st, unlock := z.state.Lock()
@@ -28,7 +28,7 @@ func (z *Zones) assignmentsDecided() bool {
 	if all {
 		return true
 	}
-	assigned := d.Assigned()
+	assigned := s.Assigned()
 	st, unlock = z.state.Lock()
 	defer unlock()
 	for _, id := range assigned {

@@ -57,7 +57,7 @@ func newHosting(t *testing.T) *hosting {
 		RefreshSets: func(zone.ID, []rr.Key) {},
 	})
 	h.z.Await("kubi.zone/v1alpha1")
-	h.z.Host(h.hosted)
+	h.z.Host(h.hosted.Servers())
 	h.z.deliveries.Settle(core.Settlement{View: zone.New(zone.Options{})})
 	queue := priorityqueue.New[reconcile.Request](t.Name())
 	if err := h.z.Wakes(t.Context(), queue); err != nil {

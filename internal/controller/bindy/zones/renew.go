@@ -54,15 +54,15 @@ func (z *Zones) renew(ctx context.Context, f *follow, name dnsname.Name) error {
 	if since.IsZero() {
 		return nil
 	}
-	out := z.deliveriesOf(f.zone).ZoneOutcome(f.zone)
+	want, confirmed := z.serversOf(f.zone).Content(f.zone)
 	switch {
-	case out.Confirmed, renewed > 0 && !whole: // who waits to be ready need not wait for primaries that are away
-		holds, err := f.pod.follower.Holds(ctx, name, out.Snapshot.Sets)
+	case confirmed, renewed > 0 && !whole: // who waits to be ready need not wait for primaries that are away
+		holds, err := f.pod.follower.Holds(ctx, name, want)
 		if err != nil {
 			return z.retry(f, fmt.Errorf("reading what it has of the zone: %w", err))
 		}
 		switch {
-		case out.Confirmed && (holds || renewed >= mostRenewed):
+		case confirmed && (holds || renewed >= mostRenewed):
 			z.trust(f, since)
 			return nil
 		case holds:

@@ -43,7 +43,7 @@ func (z *Zones) settingsAt(instance client.ObjectKey, name dnsname.Name) ZoneSet
 // is there, there is nothing to do: it is made with them.
 func (z *Zones) configure(ctx context.Context, f *follow, name dnsname.Name) error {
 	at, ok := f.pod.server.Backend.(Primary)
-	if !ok || !z.deliveriesOf(f.zone).Has(f.zone, f.pod.server.Name) {
+	if !ok || !z.serversOf(f.zone).Has(f.zone, f.pod.server.Name) {
 		return nil
 	}
 	settings := f.pod.Settings(name)
@@ -55,7 +55,7 @@ func (z *Zones) configure(ctx context.Context, f *follow, name dnsname.Name) err
 	if !z.knows(f, now) {
 		if _, err := at.Configure(ctx, name); err != nil {
 			if backend.Class(err) == backend.ErrNoZone { // whatever reading it has shown
-				z.deliveriesOf(f.zone).Audit(f.zone)
+				z.serversOf(f.zone).Audit(f.zone)
 			}
 			return z.retry(f, err)
 		}
@@ -74,7 +74,7 @@ func (z *Zones) configure(ctx context.Context, f *follow, name dnsname.Name) err
 // given it. Several changes make one message. Nothing depends on it: BIND notifies them too, and they are asked until
 // they have it.
 func (z *Zones) notify(ctx context.Context, at Primary, f *follow, name dnsname.Name, s ZoneSettings) error {
-	newest := z.deliveriesOf(f.zone).Newest(f.zone)
+	newest := z.serversOf(f.zone).Newest(f.zone)
 	st, unlock := z.state.Lock()
 	due := len(s.AlsoNotify) > 0 && newest.Given == f.pod.server.Name && st.notified[f.zone] != newest.Label
 	if due {

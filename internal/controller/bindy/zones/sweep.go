@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/controller/delivery"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -101,14 +102,14 @@ func (z *Zones) foreign(i v1beta1.InstanceZone) bool {
 func (z *Zones) guards(i v1beta1.InstanceZone) bool {
 	id := entryOf(i).id
 	if id.Kind != v1beta1.KindZone {
-		d := z.deliveriesOf(id)
+		at := z.serversOf(id)
 		name, err := dialect.ZoneName(i.ZoneName)
-		return d.Guards(id, nil) || err == nil && d.GuardsLeft(name, i.UID)
+		return at.Guards(id, nil) || err == nil && at.GuardsLeft(name, i.UID)
 	}
 	st, unlock := z.state.Lock()
 	primaries := st.fleets[id].primaries // which Deliveries may not have heard of yet
 	unlock()
-	return z.deliveries.Guards(id, func(place string) bool {
+	return z.serversOf(id).Guards(id, func(place string) bool {
 		key, _ := instanceOf(place)
 		return slices.Contains(primaries, key)
 	})
@@ -116,8 +117,7 @@ func (z *Zones) guards(i v1beta1.InstanceZone) bool {
 
 // decided reports whether the zones that there are have been gathered, and what is known of where they were.
 func (z *Zones) decided() bool {
-	_, sure := z.deliveries.AtServer("", func(zone.ID) bool { return false })
-	return sure && z.deliveries.Remembers() && z.assignmentsDecided()
+	return z.deliveries.Servers().Remember() && z.assignmentsDecided()
 }
 
 // callable are the pods whose sidecars may hold zones of the instance.
@@ -195,6 +195,5 @@ func (z *Zones) attached(p *Pod, name string) bool {
 	if p == nil || !p.primary || err != nil {
 		return false
 	}
-	d := z.assigner.Load()
-	return z.deliveries.Attached(p.server.Name, at) || d != nil && d.Attached(p.server.Name, at)
+	return slices.ContainsFunc(z.allServers(), func(s *delivery.Servers) bool { return s.Attached(p.server.Name, at) })
 }

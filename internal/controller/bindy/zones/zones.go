@@ -107,7 +107,7 @@ type Zones struct {
 	servers *controller.Writer // what a zone is at one pod, beside its content
 
 	// of the zones of another dialect; nil: there is none, or it has not begun
-	assigner        atomic.Pointer[delivery.Deliveries]
+	assigner        atomic.Pointer[delivery.Servers]
 	assignerVersion string // of its API; "": there is none
 	assignmentQueue *controller.Writer
 	looked          chan struct{} // closed when it is known which servers there are
@@ -173,8 +173,8 @@ func New(c Config) *Zones {
 		Changed: z.changed, Settled: z.enqueueAll, Refresh: z.refresh, RefreshSets: z.refreshSets, OnDrift: z.reportDrift,
 		Republished: z.republished, Earlier: z.earlier,
 	})
-	z.deliveries.OnPlace(z.wakePlace)
-	z.deliveries.OnDrift(z.suspectDrifted)
+	z.deliveries.Places().OnNews(z.wakePlace)
+	z.deliveries.Servers().OnDrift(z.suspectDrifted)
 	z.backlog = delivery.NewBacklog(c.Clock.Now,
 		func() int { return z.deliveries.Waiting() + z.Engine.Waiting() + z.servers.Len() }, z.core.Busy)
 	z.zones = controller.NewWriter(4, c.Log, z.writeZone)
