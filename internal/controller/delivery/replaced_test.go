@@ -24,7 +24,7 @@ func (s *stage) pods(place string, names ...string) {
 		o := controller.Not(controller.ReasonBackendNotReady, "No pod runs.")
 		p.Problem = &o
 	}
-	s.d.PutPlace(p)
+	s.d.Places().Put(p)
 	s.settle()
 }
 
@@ -115,7 +115,7 @@ func TestWhatAPolicyKeepsWaitsForNoPod(t *testing.T) {
 	play(t, func(s *stage) {
 		onPods(s, "a")
 		s.pods("one")
-		s.d.PutPlace(&Place{Name: "one", Created: born, Passing: true, Audit: -1,
+		s.d.Places().Put(&Place{Name: "one", Created: born, Passing: true, Audit: -1,
 			Problem:    &controller.Outcome{Reason: controller.ReasonBackendNotReady},
 			Protection: plan.Protection{Limited: true, Policy: plan.PolicyUpsertOnly}})
 		s.remove("org")
