@@ -12,7 +12,7 @@ import (
 const (
 	manyZones  = 16
 	maxStill   = 30 * time.Second
-	maxBacklog = 5 * time.Minute
+	maxBacklog = 2 * time.Minute
 )
 
 // A Backlog is of zones on their way to servers, as there is one after a start.

@@ -29,8 +29,9 @@ func TestStatusesWaitForABacklog(t *testing.T) {
 		{name: "they still do", after: 29 * time.Second, zones: 498, busy: true},
 		{name: "others join them, and as many arrive", after: 29 * time.Second, zones: 498, busy: true},
 		{name: "it does not get better", after: time.Second, zones: 498},
-		{name: "it gets better again", after: time.Minute, zones: 400, busy: true},
-		{name: "it has taken too long in all", after: 152 * time.Second, zones: 300},
+		{name: "it gets better again", after: 10 * time.Second, zones: 400, busy: true},
+		{name: "it still does", after: 21 * time.Second, zones: 350, busy: true},
+		{name: "it has taken too long in all", after: time.Second, zones: 300},
 		{name: "there are fewer at last", after: time.Hour, zones: 15},
 		{name: "many are on their way again", zones: 16, busy: true},
 	} {
