@@ -33,7 +33,7 @@ test: ## everything that must pass: what it needs, build, lint, verify, all test
 	go run ./hack/prerequisites
 	go run ./hack/cluster build
 	$(MAKE) build lint verify
-	go test -vet=off -p $(AT_ONCE) -timeout 40m $(LONGEST) \
+	go test -vet=off -p $(AT_ONCE) -timeout 60m $(LONGEST) \
 		$$(go list ./... | grep -vE '/(test/(e2e|soak)|internal/backend/engine)$$') # lint has vetted them
 	$(MAKE) e2e # by itself: it measures gaps of answers, which a busy machine has too
 	$(MAKE) -j2 soak beside SOAK=1m # what is soaked waits for most of the time
@@ -83,7 +83,7 @@ verify: ## fail if generated files or go.mod differ from what their sources say
 e2e: ## fleets of BIND in Pods of a real node, as root on Linux; part of test
 	go run ./hack/prerequisites
 	go run ./hack/cluster build
-	go test -count=1 -vet=off -timeout 20m ./test/e2e
+	go test -count=1 -vet=off -timeout 30m ./test/e2e
 
 soak: ## pods, sidecars, operators and API server killed at random for SOAK=5m under load; a minute of it is part of test
 	go run ./hack/prerequisites
