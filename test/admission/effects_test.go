@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/internal/testoperator"
@@ -295,17 +296,14 @@ func TestReviewsAreQuickAndTakeLargeObjects(t *testing.T) {
 	if err := unstructured.SetNestedSlice(large.Object, rules, "spec", "delegations"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.client.Create(s.ctx, large); err != nil {
-		t.Errorf("a large Zone: %.200v", err)
+	change := func(patch string) func() error {
+		return func() error {
+			return s.client.Patch(s.ctx, large, client.RawPatch(types.MergePatchType, []byte(patch)))
+		}
 	}
-	if err := s.client.Patch(s.ctx, large, client.RawPatch("application/merge-patch+json",
-		[]byte(`{"metadata":{"labels":{"a":"b"}}}`))); err != nil {
-		t.Errorf("labelling a large Zone: %.200v", err)
-	}
-	if err := s.client.Patch(s.ctx, large, client.RawPatch("application/merge-patch+json",
-		[]byte(`{"spec":{"ttl":60}}`))); err != nil {
-		t.Errorf("changing a large Zone: %.200v", err)
-	}
+	s.reviewed("a large Zone", func() error { return s.client.Create(s.ctx, large) })
+	s.reviewed("labelling a large Zone", change(`{"metadata":{"labels":{"a":"b"}}}`))
+	s.reviewed("changing a large Zone", change(`{"spec":{"ttl":60}}`))
 	s.latencies("with", 300)
 	s.operator.Stop()
 	if err := s.client.Delete(s.ctx, &admissionregistrationv1.ValidatingWebhookConfiguration{
@@ -316,6 +314,19 @@ func TestReviewsAreQuickAndTakeLargeObjects(t *testing.T) {
 		return s.client.Create(s.ctx, record("big", "bad", "www.big.org.", "A", "nonsense"), client.DryRunAll) == nil
 	})
 	s.latencies("without", 300)
+}
+
+// reviewed writes something that is to pass its review. A machine that does much else may have the API server wait for
+// longer than it waits for any, and the author try again.
+func (s *stage) reviewed(what string, write func() error) {
+	s.t.Helper()
+	s.eventually(what, func() bool {
+		err := write()
+		if err != nil && !apierrors.IsInternalError(err) {
+			s.t.Fatalf("%s: %.200v", what, err)
+		}
+		return err == nil
+	})
 }
 
 // latencies measures dry runs of one Record, one after another.
