@@ -58,8 +58,8 @@ func checkout(ctx context.Context, index, dir string) error {
 	return nil
 }
 
-// BuildFormer compiles the operator of FormerTree and returns its path. It is compiled once, with the dependencies of
-// today: what it stores and reads is its own code's, and nothing else has to be compiled for it.
+// BuildFormer compiles the operator of FormerTree, with the dependencies that it had, and returns its path. It is compiled
+// once.
 func BuildFormer(ctx context.Context) (path string, err error) {
 	tree, err := FormerTree(ctx)
 	if err != nil {
@@ -69,18 +69,13 @@ func BuildFormer(ctx context.Context) (path string, err error) {
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
 	}
-	root, err := ModuleRoot(ctx)
-	if err != nil {
-		return "", err
-	}
 	fresh, err := os.MkdirTemp(filepath.Dir(tree), ".new-")
 	if err != nil {
 		return "", fmt.Errorf("making a folder to build in: %w", err)
 	}
 	defer os.RemoveAll(fresh)
 	built := filepath.Join(fresh, "operator")
-	cmd := exec.CommandContext(ctx, "go", "build", "-modfile="+filepath.Join(root, "go.mod"), "-buildvcs=false",
-		"-ldflags=-s -w", "-o", built, "./cmd/operator")
+	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", built, "./cmd/operator")
 	cmd.Dir = tree
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building the operator of commit %s: %w\n%s", former, err, out)
