@@ -58,8 +58,8 @@ func checkout(ctx context.Context, index, dir string) error {
 	return nil
 }
 
-// BuildFormer compiles the operator of FormerTree, with the dependencies that it had, and returns its path. It is compiled
-// once.
+// BuildFormer compiles the operator of FormerTree, with the dependencies that it had, and returns its path. It is
+// compiled once.
 func BuildFormer(ctx context.Context) (path string, err error) {
 	tree, err := FormerTree(ctx)
 	if err != nil {
