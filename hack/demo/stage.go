@@ -138,7 +138,8 @@ func (s *stage) until(ctx context.Context, check func() error) error {
 func (s *stage) wait(ctx context.Context) error {
 	s.chapter("Yours", "All of it keeps running. In another terminal, set up kubectl with the two lines of part 1 and "+
 		"try the commands above,",
-		"or edit the files in examples/quickstart and apply them again. Ctrl-C ends and removes everything.")
+		"or edit the files in examples/quickstart and apply them again. What has changed, and the way back:",
+		"go run ./cmd/zonefold history team-a.example.org, then rollback. Ctrl-C ends and removes everything.")
 	select {
 	case <-ctx.Done():
 		return nil

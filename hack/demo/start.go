@@ -111,10 +111,11 @@ func (s *stage) startOperator(ctx context.Context) error {
 		return err
 	}
 	s.release, s.dns = release, nameserver.At(number)
-	if err := s.runOperator(ctx, manifest, "--dns-bind-address", s.dns.Addr()); err != nil {
+	if err := s.runOperator(ctx, manifest, "--dns-bind-address", s.dns.Addr(), "--history", "10"); err != nil {
 		return err
 	}
-	s.say("It has a name server of its own at %s (--dns-bind-address), for part 10.", s.dns.Addr())
+	s.say("It has a name server of its own at %s (--dns-bind-address), for part 10, and keeps the last "+
+		"10 changes of each zone (--history).", s.dns.Addr())
 	return nil
 }
 
