@@ -106,19 +106,21 @@ data: {key: %s}`, backendName(server), encoded(key(version))))
 
 // turn is one thing that happens.
 func (a *zoneLife) turn() {
-	many := 13
+	many := 14
 	if a.own {
-		many = 15
+		many = 16
 	}
 	switch a.IntN(many) {
-	case 13, 14:
+	case 14, 15:
 		a.update()
+	case 13:
+		a.leave()
 	case 0:
 		a.newZone(a.IntN(len(domains)))
 	case 1:
 		if len(a.zones) > 0 {
 			name := a.choose(a.zones)
-			a.zone(name, a.domain[name])
+			a.zone(name, a.choose(backings))
 		}
 	case 2:
 		a.drop(&a.zones, "Zone")
@@ -130,7 +132,7 @@ func (a *zoneLife) turn() {
 		a.drop(&a.records, "Record")
 	case 5, 6: // a Record is changed
 		if len(a.records) > 0 {
-			a.record(a.choose(a.records))
+			a.record(a.choose(a.records), a.choose(domains))
 		}
 	case 7:
 		a.spoil(a.IntN(2))
@@ -139,17 +141,17 @@ func (a *zoneLife) turn() {
 	case 9:
 		a.wrong()
 	default:
-		a.newRecord()
+		a.newRecord(a.choose(domains))
 	}
 }
 
 func (a *zoneLife) newZone(domain int) {
 	name := a.name()
 	a.zones, a.domain[name] = append(a.zones, name), domain
-	a.zone(name, domain)
+	a.zone(name, a.choose(backings))
 }
 
-func (a *zoneLife) zone(name string, domain int) {
+func (a *zoneLife) zone(name, backing string) {
 	at := "*"
 	if a.IntN(3) == 0 {
 		at = "b.@"
@@ -162,16 +164,35 @@ spec:
   backendRefs: %s
   delegations:
   - {namespace: a, records: [{pattern: "@"}, {pattern: "*"}], zones: ["*"]}
-  - {namespace: b, records: [{pattern: "%s"}], zones: ["team-b.@"]}`, name[2:], name[:1], domains[domain], a.choose(backings), at))
+  - {namespace: b, records: [{pattern: "%s"}], zones: ["team-b.@"]}`, name[2:], name[:1],
+		domains[a.domain[name]], backing, at))
 }
 
-func (a *zoneLife) newRecord() {
+// leave has a Zone leave a server that does not answer, and then lose a Record that is still there.
+func (a *zoneLife) leave() {
+	if len(a.zones) == 0 || a.foul[1] {
+		return
+	}
+	name := a.choose(a.zones)
+	a.zone(name, "[{name: one}, {name: two}]")
+	a.newRecord(domains[a.domain[name]])
+	a.step("wait 5s", "")
+	a.foul[1] = true
+	a.step("down "+address(1), "")
+	a.zone(name, "[{name: one}]")
+	a.step("wait "+a.choose(pauses), "")
+	last := a.records[len(a.records)-1:]
+	a.records = a.records[:len(a.records)-1]
+	a.drop(&last, "Record")
+}
+
+func (a *zoneLife) newRecord(domain string) {
 	name := a.name()
 	a.records = append(a.records, name)
-	a.record(name)
+	a.record(name, domain)
 }
 
-func (a *zoneLife) record(name string) {
+func (a *zoneLife) record(name, domain string) {
 	data := []string{
 		"type: A, rdata: 192.0.2." + strconv.Itoa(10+a.IntN(3)), "type: A, rdata: 192.0.2.20, ttl: 90",
 		`type: AAAA, rdata: "2001:db8::1"`,
@@ -180,7 +201,7 @@ func (a *zoneLife) record(name string) {
 	a.step("apply", fmt.Sprintf(`apiVersion: kubi.zone/v1alpha1
 kind: Record
 metadata: {name: %s, namespace: %s}
-spec: {domainName: "%s", %s}`, name[2:], name[:1], a.choose(hosts)+a.choose(domains), a.choose(data)))
+spec: {domainName: "%s", %s}`, name[2:], name[:1], a.choose(hosts)+domain, a.choose(data)))
 }
 
 // spoil has a server refuse, or what was wrong with it end.
@@ -282,7 +303,7 @@ func (a *zoneLife) throttled() {
 	a.step("failing "+a.choose(failures)+" "+a.choose([]string{"before", "after"})+" "+of+" "+lasts, "")
 	a.newZone(a.IntN(len(domains)))
 	a.step("wait "+a.choose([]string{"0s", "10ms", "1s"}), "")
-	a.newRecord()
+	a.newRecord(a.choose(domains))
 	a.step("wait "+lasts, "")
 	a.step("wait "+lasts, "")
 	a.step("wait 15s", "")

@@ -53,7 +53,7 @@ func (w *worker) takeJob() (job, bool) {
 	j := job{a: &a.Attachment, through: guarded.PartOf[scheduler](a), feed: a.Feed, limits: a.Backend.Limits(),
 		leaving: a.leaving, all: t.all, lost: a.lost()}
 	for _, o := range t.attachments {
-		o.parting = o.leaving
+		o.known, o.parting = true, o.leaving
 		j.approvals = append(j.approvals, o.Approved...)
 	}
 	slices.Sort(j.approvals)

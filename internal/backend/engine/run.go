@@ -203,6 +203,9 @@ func (t *target) finish() (gone bool) {
 func (t *target) reports(s *state, j *job) []Report {
 	var news []Report
 	for name, a := range t.attachments {
+		if !a.known {
+			continue
+		}
 		r := t.report(s, j, a)
 		now := reported{r.Seq, r.Serial, backend.Class(r.Err), errorText(r.Err), s.refused.generation, s.diffGen,
 			r.Foreign, r.Untaken, r.Withdrawn, r.Taken, s.brake.generation}

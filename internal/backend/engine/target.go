@@ -44,6 +44,7 @@ type attachment struct {
 	feed     *feed
 	leaving  bool // withdrawn
 	parting  bool // and the run under way knows it
+	known    bool // to the run under way, or the last one: it says nothing of an attachment that came later
 	denied   bool // its credentials did not suffice
 	err      error
 	reported reported

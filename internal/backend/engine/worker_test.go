@@ -377,3 +377,36 @@ func TestAnAuditThatIsAskedForAfterARunHasReadIsDone(t *testing.T) {
 		}
 	})
 }
+
+func TestARunSaysNothingOfAnAttachmentThatCameLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, s := serverWith(backendtest.Profile{Limits: backend.Limits{Confirms: true}}, zoneName)
+		reads := 0 // before the first report
+		b := newBench(t, func(c *engine.Config) {
+			next := c.Report
+			c.Report = func(r engine.Report) {
+				if reads == 0 {
+					reads = s.reads
+				}
+				next(r)
+			}
+		})
+		f := b.feed(zoneName)
+		f.Publish(version(0), nil)
+		attachment := engine.Attachment{Name: "0", Feed: f, Backend: s, Audit: -1}
+		again := false
+		s.setApply(func(backend.Batch) error {
+			if !again {
+				again = true
+				b.engine.Attach(target("s", zoneName), attachment) // as more was learnt of what the server may have
+				b.engine.Audit(target("s", zoneName))
+			}
+			return nil
+		})
+		b.engine.Attach(target("s", zoneName), attachment)
+		b.pass(time.Minute)
+		if reads != 2 || b.last("0").Seq != 1 {
+			t.Errorf("the attachment heard %+v after %d readings", b.last("0"), reads)
+		}
+	})
+}

@@ -6,7 +6,8 @@ import (
 )
 
 // Learn adds sets to what may be at the servers on behalf of a Zone: a leader whose term
-// was over has written them down, and may have published them.
+// was over has written them down, and may have published them. Until each server is read,
+// what it has confirmed says nothing about them.
 func (d *Deliveries) Learn(id zone.ID, sets rr.Sets) {
 	st, unlock := d.state.Lock()
 	defer unlock()
@@ -21,6 +22,7 @@ func (d *Deliveries) Learn(id zone.ID, sets rr.Sets) {
 		}
 		l.written, l.larger = written.Sets(), true
 		for key, a := range l.at {
+			a.unread = true
 			st.engine.Attach(key.target, l.attachment(key.place, a))
 			st.engine.Audit(key.target)
 		}

@@ -74,3 +74,39 @@ func TestNothingIsForgottenOfAZoneBeforeItHasBeenLookedAt(t *testing.T) {
 	d.Settle(core.Settlement{Delta: w.Settle(), View: w})
 	check("before what is stored has been read")
 }
+
+func TestTheLedgerIsNeededUntilEveryServerIsReadOrHasLostTheZone(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*stage)
+	}{
+		{"more is learnt of what servers may have", func(s *stage) { s.d.Learn(zoneID("org"), rr.Sets{}) }},
+		{"the Zone leaves a server", func(s *stage) { s.zone("org", "example.org.", "one") }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			play(t, func(s *stage) {
+				for _, name := range []string{"one", "two"} {
+					s.server(name, "example.org.", backendtest.Profile{})
+					s.place(name, keeping)
+				}
+				s.zone("org", "example.org.", "one", "two")
+				s.record("www", "www.example.org.", "192.0.2.1")
+				if !s.d.ZoneOutcome(zoneID("org")).Confirmed {
+					t.Error("both servers have the zone, and the ledger is needed")
+				}
+				s.servers["two"].SetDown(true)
+				c.change(s)
+				s.settle()
+				if s.d.ZoneOutcome(zoneID("org")).Confirmed {
+					t.Error("nobody knows what a server has, and the ledger is not needed")
+				}
+				s.servers["two"].SetDown(false)
+				<-time.After(time.Hour) // in the bubble: until the server is tried again
+				s.settle()
+				if !s.d.ZoneOutcome(zoneID("org")).Confirmed {
+					t.Error("all is said, and the ledger is needed")
+				}
+			})
+		})
+	}
+}

@@ -42,7 +42,7 @@ func (d *Deliveries) outcomeOf(id zone.ID) ZoneOutcome {
 		if label, ok := l.feed.Label(); ok {
 			out.Label = label
 		}
-		out.Confirmed = l.confirmed()
+		out.Confirmed = l.confirmed() && l.clean()
 		out.Lingering = lingering(l)
 	}
 	for _, other := range z.feeds {
@@ -71,7 +71,7 @@ type ZoneOutcome struct {
 	Served    controller.Outcome
 	Snapshot  zone.Snapshot // zero: not delivered under any name
 	Label     engine.Label  // serial and content that it labels
-	Confirmed bool          // everywhere, the newest content
+	Confirmed bool          // the newest content everywhere, and no server may have anything else
 	Lingering []rr.Key      // sets that a server did not let go
 	Leaving   bool          // something is being withdrawn, or may have to be: it is not known yet
 	Keeping   bool          // a Backend keeps foreign sets, so the ledger matters
@@ -89,6 +89,17 @@ type PlaceOutcome struct {
 
 // confirmed reports whether every server has the newest content.
 func (l *zoneFeed) confirmed() bool { return l.seq > 0 && l.done >= l.seq && len(l.owed) == 0 }
+
+// clean reports whether nothing but the content is left at servers that have confirmed it, and none is still to lose it.
+// Until then the ledger is needed.
+func (l *zoneFeed) clean() bool {
+	for _, a := range l.at {
+		if a.leaving || a.unread {
+			return false
+		}
+	}
+	return true
+}
 
 func lingering(l *zoneFeed) []rr.Key {
 	var out []rr.Key

@@ -31,7 +31,7 @@ func (st *state) hear(l *zoneFeed, r engine.Report) (tell func()) {
 	if failed && a.leaving && !left {
 		st.queue.Enqueue(l.zone) // it may have waited long enough
 	}
-	a.report = &r
+	a.report, a.unread = &r, a.unread && r.Err != nil
 	claims := st.confirm(l)
 	refused := append(changedRefusals(before.Refused, r.Refused), l.told()...)
 	if failed {

@@ -86,6 +86,7 @@ type attached struct {
 	leaving    bool
 	without    *controller.Outcome // why nothing is sent with the client any more; nil: it is used
 	report     *engine.Report
+	unread     bool // the server may have more than it had when it was last read
 
 	confirmed uint32 // serial of the zone, of a server with serials of its own: see serialAt
 }
@@ -368,12 +369,12 @@ func (l *zoneFeed) enter(ledger *rr.SetsTxn, set rr.Set) {
 // that and nothing else of ours: but for name servers they are the same then. What was ours before, and is no more, may
 // be foreign by now at a server that is attached later.
 func (l *zoneFeed) share() {
-	if !l.larger || l.done < l.seq || len(l.owed) > 0 {
+	if !l.larger || l.done < l.seq || len(l.owed) > 0 || !l.clean() {
 		return
 	}
 	keep := false
 	for _, a := range l.at {
-		if a.leaving || a.report == nil || len(a.report.Lingering)+len(a.report.Refused) > 0 {
+		if a.report == nil || len(a.report.Lingering)+len(a.report.Refused) > 0 {
 			return
 		}
 		keep = keep || a.keep && !a.observe

@@ -35,7 +35,7 @@ func (k *Controller) loadLedger(id zone.ID, z *v1alpha1.Zone) rr.Sets {
 				dialect.PutEntries(base, dialect.SliceEntries(s.Entries))
 			}
 		}
-		l.base = base.Sets()
+		l.base, l.inherited = base.Sets(), true
 	}
 	l.turn.Unlock()
 	return l.all()

@@ -25,6 +25,8 @@ type ledger struct {
 	drops   []page        // of the journal, that say nothing any more: they may be there still, and nothing counts on it
 	next    int           // index of the next page: no name is used twice
 	entries atomic.Uint64 // how often something was entered into the journal
+
+	inherited bool // base is what an earlier run has written down
 }
 
 // A page of the journal is written by one leader, and has a name that no other leader
@@ -166,6 +168,13 @@ func (k *Controller) keepGone(ctx context.Context, id zone.ID, z *v1alpha1.Zone,
 	apex := rr.Key{Name: now.Name, Type: rr.TypeNS}
 	l.turn.Lock()
 	defer l.turn.Unlock()
+	if !out.Confirmed && l.inherited { // nobody knows what left the content before this operator came
+		for set := range l.base.All() {
+			if _, there := now.Sets.Get(set.Key()); !there {
+				keys = append(keys, set.Key())
+			}
+		}
+	}
 	if servers, ok := now.Sets.Get(apex); ok && !out.Confirmed {
 		if old, _ := l.base.Get(apex); !covers(servers, old) {
 			keys = append(keys, apex)
@@ -202,7 +211,7 @@ func (k *Controller) flushed(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 	}
 	l := k.ledgerOf(id)
 	l.turn.Lock()
-	l.base = s.Sets
+	l.base, l.inherited = s.Sets, false
 	needed = needed || l.entries.Load() != out.entries // for a content that is newer than what out is about
 	if !needed && !l.tidy(s.Sets) {
 		l.drops, l.journal = append(l.drops, l.journal...), nil
