@@ -42,10 +42,10 @@ func (k *Controller) auditAfter() time.Duration {
 	return backend.Jitter(k.Audit, k.Rand())
 }
 
-// firstAudit is when a class is audited that has just become known.
-func (k *Controller) firstAudit() time.Duration {
+// firstAudit is when a class is audited that has just become known, while messages may arrive that are late.
+func (k *Controller) firstAudit(late time.Duration) time.Duration {
 	after := k.auditAfter()
-	if late := k.stillLate(); late > 0 && k.Audit > 0 {
+	if late > 0 && k.Audit > 0 {
 		after = min(after, late)
 	}
 	return after
@@ -146,10 +146,10 @@ func (m *model) mend(s *slot, w *want, d servers.Difference) {
 	}
 	switch {
 	case !odd.kept:
-		m.k.warn(w.owner.object, "Drifted", "Audit", "The server of DNSClass "+s.key.class+" did not have "+title(s.key)+
-			" as it had confirmed it; it is put right.")
+		warn(m.k.Events, w.owner.object, "Drifted", "Audit", "The server of DNSClass "+s.key.class+" did not have "+
+			title(s.key)+" as it had confirmed it; it is put right.")
 	case !was.kept:
-		m.k.warn(w.owner.object, "KeptOtherwise", "Audit", odd.note(w))
+		warn(m.k.Events, w.owner.object, "KeptOtherwise", "Audit", odd.note(w))
 		m.enqueueStatuses(s)
 	}
 	if !odd.kept || d.Kind == servers.Absent {

@@ -45,11 +45,6 @@ const (
 	tellsNothing
 )
 
-// warnClass tells of a class what may be wrong with it.
-func (k *Controller) warnClass(o *v1alpha1.DNSClass, reason, note string) {
-	k.warn(o, reason, "Sign", note)
-}
-
 // healthWorkers is how many classes are asked at a time.
 const healthWorkers = 8
 
@@ -142,7 +137,7 @@ func (k *Controller) writeClass(ctx context.Context, id zone.ID) error {
 		return nil
 	}
 	object, used := c.object, len(m.needs[id.Name]) > 0
-	status := m.classStatus(c)
+	status := c.status(k.Clock.Now())
 	waits := c.checked == nil && object.Status.Health == nil
 	wait := grace - k.Clock.Since(c.since)
 	unlock()
@@ -161,18 +156,18 @@ func (k *Controller) writeClass(ctx context.Context, id zone.ID) error {
 	if waits && wait > 0 {
 		return &controller.Later{After: wait}
 	}
-	if !k.isNews(object.Status, status) {
+	if !isNews(object.Status, status, k.HealthInterval) {
 		return nil
 	}
 	got, err := k.objects.ChangeStatus(ctx, object, object.Status, status)
 	if err == nil && got != object {
-		k.recordEvent(object, object.Status.Conditions, status.Conditions)
+		recordEvent(k.Events, object, object.Status.Conditions, status.Conditions)
 	}
 	return client.IgnoreNotFound(err)
 }
 
-// classStatus says how a server is.
-func (m *model) classStatus(c *class) v1alpha1.DNSClassStatus {
+// status says how a server is.
+func (c *class) status(now time.Time) v1alpha1.DNSClassStatus {
 	o, last := c.object, c.checked
 	out := v1alpha1.DNSClassStatus{ObservedGeneration: o.Generation}
 	if last != nil {
@@ -183,7 +178,7 @@ func (m *model) classStatus(c *class) v1alpha1.DNSClassStatus {
 		last = &check{outcome: pending("The server has not been asked for its health yet.").outcome,
 			status: v1alpha1.HealthUnknown}
 	}
-	conditions := controller.Conditions{Old: o.Status.Conditions, Generation: o.Generation, Now: m.k.Clock.Now()}
+	conditions := controller.Conditions{Old: o.Status.Conditions, Generation: o.Generation, Now: now}
 	conditions.Set(controller.ConditionReady, last.outcome)
 	out.Conditions = conditions.List()
 	out.Health = &v1alpha1.Health{Status: last.status, LastCheck: out.LastHealthCheck, Message: last.outcome.Message}
@@ -191,11 +186,11 @@ func (m *model) classStatus(c *class) v1alpha1.DNSClassStatus {
 }
 
 // isNews reports whether a status is worth a write. That the server was asked again is, once an interval.
-func (k *Controller) isNews(before, after v1alpha1.DNSClassStatus) bool {
+func isNews(before, after v1alpha1.DNSClassStatus, interval time.Duration) bool {
 	same := equality.Semantic.DeepEqual(before.Conditions, after.Conditions) &&
 		before.ObservedGeneration == after.ObservedGeneration &&
 		before.Health != nil && after.Health != nil && before.Health.Status == after.Health.Status &&
 		before.Health.Message == after.Health.Message
 	return !same || after.LastHealthCheck != nil && (before.LastHealthCheck == nil ||
-		after.LastHealthCheck.Sub(before.LastHealthCheck.Time) >= k.HealthInterval*9/10)
+		after.LastHealthCheck.Sub(before.LastHealthCheck.Time) >= interval*9/10)
 }

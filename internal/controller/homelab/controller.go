@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/core"
 	"github.com/zonefold/zonefold/internal/controller/delivery"
@@ -93,11 +94,10 @@ type Controller struct {
 
 // model is what is known of records, their slots and classes.
 type model struct {
+	plan
 	k *Controller
 
 	records map[zone.ID]*record
-	slots   map[slotKey]*slot
-	classes map[string]*class
 	needs   map[string]map[*record]struct{} // for which a class has to stay
 	queues  map[string]slotQueue
 	secrets map[string]string // resourceVersions, by namespace/name
@@ -118,12 +118,16 @@ func New(c Config) *Controller {
 		Config: c, begun: make(chan struct{}), follower: core.Follower{Tracer: c.Tracer},
 	}
 	m, unlock := k.model.Lock()
-	*m = model{k: k, records: map[zone.ID]*record{}, slots: map[slotKey]*slot{}, classes: map[string]*class{},
-		needs: map[string]map[*record]struct{}{}, queues: map[string]slotQueue{}, secrets: map[string]string{}}
+	*m = model{
+		plan: plan{clock: c.Clock, late: c.Late, look: m.wake, slots: map[slotKey]*slot{}, classes: map[string]*class{}},
+		k:    k, records: map[zone.ID]*record{}, needs: map[string]map[*record]struct{}{},
+		queues: map[string]slotQueue{}, secrets: map[string]string{},
+	}
 	unlock()
 	k.objects = &objects.Writer{Client: c.Client, Leads: c.Leads, Wrote: c.Metrics.Wrote}
-	k.calls = servers.Config{Live: c.Live, Clock: c.Clock, Transport: c.Transport, Leads: c.Leads, Warned: k.warnClass,
-		Asked: c.Numbers.asked}
+	k.calls = servers.Config{Live: c.Live, Clock: c.Clock, Transport: c.Transport, Leads: c.Leads,
+		Warned: func(o *v1alpha1.DNSClass, reason, note string) { warn(c.Events, o, reason, "Sign", note) },
+		Asked:  c.Numbers.asked}
 	k.Core = core.New(core.Config{
 		Options: zone.Options{VerdictsOnly: true}, // servers of classes are told of single sets
 		Clock:   c.Clock.Now, Metrics: c.Metrics, Log: c.Log, Settled: k.settled,

@@ -168,11 +168,11 @@ func (m *model) has(s *slot, w *want) {
 
 // wakeLeft wakes the slots that the claims of a slot have left: what they had there may go when the server has what
 // they want here.
-func (m *model) wakeLeft(s *slot) {
+func (p *plan) wakeLeft(s *slot) {
 	for _, r := range slices.Clone(s.claims) { // what is woken of a class that is gone changes them
 		for _, a := range r.evidence() {
 			if key := slotOf(a); key != s.key {
-				m.wake(key)
+				p.look(key)
 			}
 		}
 	}

@@ -147,7 +147,7 @@ func (k *Controller) putClass(o *v1alpha1.DNSClass) {
 	m.revise(c)
 	k.Core.PutZone(dialect.ConvertClass(o), core.VersionOf(o))
 	k.classWriter.Enqueue(dialect.ClassID(o.Name))
-	k.audits.EnqueueAfter(dialect.ClassID(o.Name), k.firstAudit())
+	k.audits.EnqueueAfter(dialect.ClassID(o.Name), k.firstAudit(m.stillLate()))
 }
 
 // revise notes that a class, or a Secret that it names, is another one.

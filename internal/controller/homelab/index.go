@@ -10,11 +10,11 @@ import (
 )
 
 // slot returns a slot, which it makes if need be.
-func (m *model) slot(key slotKey) *slot {
-	s := m.slots[key]
+func (p *plan) slot(key slotKey) *slot {
+	s := p.slots[key]
 	if s == nil {
 		s = &slot{key: key}
-		m.slots[key] = s
+		p.slots[key] = s
 	}
 	return s
 }

@@ -180,7 +180,7 @@ func (m *model) warnChanged(r *record) {
 	text := r.id.String() + " was changed after the operator before this one had looked at it last, when it was " +
 		r.object.Status.FQDN +
 		"; if its type, name or DNSClass was another one then, that is still at the server: remove it there."
-	m.k.warn(r.object, reasonFormerUnknown, "TakeOver", text)
+	warn(m.k.Events, r.object, reasonFormerUnknown, "TakeOver", text)
 	m.k.Log.Warn("an object of the existing system was changed while nobody looked", "object", r.id.String(), "fqdn",
 		r.object.Status.FQDN)
 }
@@ -195,7 +195,7 @@ func (m *model) warnNotAllowed(r *record, place v1alpha1.Applied) {
 	text := "The server of DNSClass " + place.Class + " may have " + name + " of " + r.id.String() +
 		", and spec.allowed does not let the namespace have that. It is left there: " +
 		"if it is of no use, remove it there; if spec.allowed was narrowed by mistake, allow it again."
-	m.k.warn(r.object, reasonFormerNotAllowed, "TakeOver", text)
+	warn(m.k.Events, r.object, reasonFormerNotAllowed, "TakeOver", text)
 	m.k.Log.Warn("a record that may be at a server is left there: its DNSClass does not allow it", "object", r.id.String(),
 		"dnsClass", place.Class, "record", name)
 }

@@ -232,7 +232,7 @@ type want struct {
 }
 
 // want returns what a slot is to hold, nil for nothing; false: that is not known now.
-func (m *model) want(s *slot) (*want, bool) {
+func (p *plan) want(s *slot) (*want, bool) {
 	var accepted []*record
 	for _, r := range s.claims {
 		switch {
@@ -243,7 +243,7 @@ func (m *model) want(s *slot) (*want, bool) {
 			accepted = append(accepted, r)
 		}
 	}
-	c := m.classes[s.key.class]
+	c := p.classes[s.key.class]
 	if len(accepted) == 0 {
 		return nil, true
 	}

@@ -78,8 +78,8 @@ func TestARecordThatCannotBeSentIsNotValid(t *testing.T) {
 	claim, wanted := dialect.ConvertRecord(o)
 	r := load(o)
 	r.wanted, r.verdict = wanted, zone.Verdict{Reason: claim.Invalid.Reason, Message: claim.Invalid.Message}
-	m := &model{k: &Controller{Config: Config{Clock: clocktesting.NewFakeClock(time.Unix(1e9, 0))}}}
-	said := m.statusOf(r, m.report(r))
+	p := &plan{clock: clocktesting.NewFakeClock(time.Unix(1e9, 0))}
+	said := p.statusOf(r, p.report(r))
 	if c := said.Conditions[0]; c.Reason != "ValidationFailed" || said.Error.Code != "INVALID_VALUE" ||
 		said.State != v1alpha1.StateError {
 		t.Errorf("it says %+v", said)

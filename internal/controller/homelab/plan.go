@@ -4,11 +4,24 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/utils/clock"
+
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/dnshook"
 	"github.com/zonefold/zonefold/internal/controller/core"
 	"github.com/zonefold/zonefold/internal/controller/homelab/servers"
 )
+
+// A plan has what is known of classes and their slots. It decides what is done next about a slot, and what statuses say
+// of it.
+type plan struct {
+	clock clock.PassiveClock
+	late  func() time.Time // see Config.Late
+	look  func(slotKey)    // has a slot looked at
+
+	slots   map[slotKey]*slot
+	classes map[string]*class
+}
 
 // A step is what is done next about a slot. At most one of the fields is set; none: there is nothing to do now.
 type step struct {
@@ -31,22 +44,22 @@ type evidence struct {
 }
 
 // next decides about a slot.
-func (m *model) next(s *slot) step {
+func (p *plan) next(s *slot) step {
 	if do := orphaned(s); len(do.free) > 0 {
 		return do
 	}
-	w, known := m.want(s)
-	if !known || m.classes[s.key.class] == nil {
+	w, known := p.want(s)
+	if !known || p.classes[s.key.class] == nil {
 		return step{}
 	}
 	var do step
 	switch {
 	case w != nil:
-		do = m.keep(s, w)
+		do = p.keep(s, w)
 	case len(s.holders) == 0:
-		do = m.clearAgain(s)
+		do = p.clearAgain(s)
 	default:
-		do = m.clear(s)
+		do = p.clear(s)
 	}
 	if !do.calls() {
 		if s.course != nil && (w != nil && s.confirmed == w.hash || len(s.holders) == 0) {
@@ -55,7 +68,7 @@ func (m *model) next(s *slot) step {
 		}
 		return do
 	}
-	if wait := m.wait(s, w, do); wait > 0 {
+	if wait := p.wait(s, w, do); wait > 0 {
 		return step{after: wait}
 	}
 	if r := misled(s, do); r != nil {
@@ -65,13 +78,13 @@ func (m *model) next(s *slot) step {
 }
 
 // wait is how long there is nothing to send yet, for what a slot is to hold and for the step that is next.
-func (m *model) wait(s *slot, w *want, do step) time.Duration {
-	now, c := m.k.Clock.Now(), s.ownCourse()
+func (p *plan) wait(s *slot, w *want, do step) time.Duration {
+	now, c := p.clock.Now(), s.ownCourse()
 	if do.upsert != nil {
-		c.upserts.ResetFor(do.upsert.hash + m.classes[s.key.class].revision)
+		c.upserts.ResetFor(do.upsert.hash + p.classes[s.key.class].revision)
 		return c.upserts.Next.Sub(now)
 	}
-	c.removals.ResetFor(m.classes[s.key.class].revision)
+	c.removals.ResetFor(p.classes[s.key.class].revision)
 	wait := c.removals.Next.Sub(now)
 	if w != nil && s.confirmed != w.hash {
 		return min(wait, c.upserts.Next.Sub(now)) // the upsert has its turn, too
@@ -90,9 +103,9 @@ func orphaned(s *slot) (do step) {
 }
 
 // keep brings the server to what a slot is to hold.
-func (m *model) keep(s *slot, w *want) step {
-	if other := m.inTheWay(s); other != nil {
-		m.wake(*other)
+func (p *plan) keep(s *slot, w *want) step {
+	if other := p.inTheWay(s); other != nil {
+		p.look(*other)
 		return step{}
 	}
 	r := w.owner
@@ -102,13 +115,13 @@ func (m *model) keep(s *slot, w *want) step {
 	if !s.loaded {
 		s.loaded, s.confirmed = true, remembered(s, w)
 		if s.confirmed == w.hash {
-			m.wakeLeft(s)
+			p.wakeLeft(s)
 		}
 	}
 	if s.confirmed != w.hash {
 		upserts := &s.ownCourse().upserts
-		upserts.ResetFor(w.hash + m.classes[s.key.class].revision)
-		if gone := departing(s); gone.remove != nil && upserts.Slow && m.k.Clock.Now().Before(upserts.Next) {
+		upserts.ResetFor(w.hash + p.classes[s.key.class].revision)
+		if gone := departing(s); gone.remove != nil && upserts.Slow && p.clock.Now().Before(upserts.Next) {
 			return gone // who goes does not wait for what a successor cannot have
 		}
 		return step{upsert: w}
@@ -151,12 +164,12 @@ func (do *step) takeOff(h evidence) {
 }
 
 // clear brings the server to hold nothing in a slot, as far as it is certain that nobody wants it.
-func (m *model) clear(s *slot) step {
+func (p *plan) clear(s *slot) step {
 	var do step
 	for _, h := range evidenceOf(s) {
 		switch {
-		case m.stays(h) && !m.awaited(s.key):
-		case m.succeeded(h):
+		case p.stays(h) && !p.awaited(s.key):
+		case p.succeeded(h):
 			return step{free: []evidence{h}}
 		default:
 			do.takeOff(h)
@@ -167,7 +180,7 @@ func (m *model) clear(s *slot) step {
 
 // stays reports whether something is not to be removed yet: what its object wants is not known, or it wants something
 // else that the server does not have yet.
-func (m *model) stays(h evidence) bool {
+func (p *plan) stays(h evidence) bool {
 	r := h.record
 	switch {
 	case r.unknown():
@@ -181,19 +194,19 @@ func (m *model) stays(h evidence) bool {
 	if old.class == now.class && old.fqdn == now.fqdn && (old.kind == "CNAME" || now.kind == "CNAME") {
 		return false // the two cannot stand together: the old one goes first
 	}
-	s := m.slots[now]
+	s := p.slots[now]
 	if s == nil {
 		return true
 	}
-	w, known := m.want(s)
+	w, known := p.want(s)
 	return !known || w == nil || s.confirmed != w.hash
 }
 
 // awaited reports whether somebody has been given a record that cannot stand beside this one, and has to wait for it.
-func (m *model) awaited(key slotKey) bool {
+func (p *plan) awaited(key slotKey) bool {
 	for _, other := range excluded(key) {
-		if s := m.slots[other]; s != nil {
-			if w, known := m.want(s); known && w != nil {
+		if s := p.slots[other]; s != nil {
+			if w, known := p.want(s); known && w != nil {
 				return true
 			}
 		}
@@ -203,20 +216,20 @@ func (m *model) awaited(key slotKey) bool {
 
 // succeeded reports whether the record at the place is, under another class of the same server, the one that is wanted
 // now.
-func (m *model) succeeded(h evidence) bool {
+func (p *plan) succeeded(h evidence) bool {
 	r := h.record
 	if r.deleting() || !r.verdict.Accepted {
 		return false
 	}
-	w, known := m.want(m.slot(r.key))
+	w, known := p.want(p.slot(r.key))
 	return known && w != nil && w.place.Class != h.place.Class && servers.SameServer(w.place.Server, h.place.Server) &&
 		idOf(w.place) == idOf(h.place)
 }
 
 // inTheWay returns a slot that has to be empty before this one is filled.
-func (m *model) inTheWay(s *slot) *slotKey {
+func (p *plan) inTheWay(s *slot) *slotKey {
 	for _, key := range excluded(s.key) {
-		if other := m.slots[key]; other != nil && len(other.holders) > 0 {
+		if other := p.slots[key]; other != nil && len(other.holders) > 0 {
 			return &key
 		}
 	}
@@ -254,29 +267,29 @@ func evidenceOf(s *slot) []evidence {
 
 // stillLate is how long messages of who led before may arrive still; 0: none can. The protocol has no condition by
 // which a server could refuse them, so what could have come late is looked at once more when nothing can any more.
-func (k *Controller) stillLate() time.Duration {
-	return max(0, k.Late().Sub(k.Clock.Now()))
+func (p *plan) stillLate() time.Duration {
+	return max(0, p.late().Sub(p.clock.Now()))
 }
 
 // clearAgain removes a second time what nobody wants or has in a slot.
-func (m *model) clearAgain(s *slot) step {
+func (p *plan) clearAgain(s *slot) step {
 	if len(s.again) == 0 {
 		return step{}
 	}
-	if late := m.k.stillLate(); late > 0 {
+	if late := p.stillLate(); late > 0 {
 		return step{after: late}
 	}
 	return step{remove: s.again}
 }
 
 // removedAgain follows a removal: it is made once more where who led before may have sent what was removed.
-func (m *model) removedAgain(s *slot, do step) {
+func (p *plan) removedAgain(s *slot, do step) {
 	switch {
-	case m.k.stillLate() > 0:
+	case p.stillLate() > 0:
 		s.again = append(s.again, do.remove...)
 	case len(do.free) == 0:
 		if s.again = nil; len(s.claims)+len(s.holders) == 0 {
-			delete(m.slots, s.key)
+			delete(p.slots, s.key)
 		}
 	}
 }

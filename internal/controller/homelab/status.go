@@ -38,28 +38,28 @@ func onItsWay(class string) report {
 }
 
 // report says what the status of a record is to say.
-func (m *model) report(r *record) report {
+func (p *plan) report(r *record) report {
 	if r.deleting() {
-		return m.leaving(r)
+		return p.leaving(r)
 	}
 	v := r.verdict
 	switch {
 	case v.Accepted:
-		return m.standing(r)
+		return p.standing(r)
 	case r.wanted.Code != "":
-		return bad(servers.ReasonValidationFailed, string(r.wanted.Code), v.Message+m.k.leftover(r))
+		return bad(servers.ReasonValidationFailed, string(r.wanted.Code), v.Message+r.leftover())
 	case v.Reason == zone.ReferenceNotFound:
 		return bad(servers.ReasonClassNotFound, servers.CodeClassNotFound, fmt.Sprintf(
 			"%s refers to DNSClass %s, which does not exist; create it or correct dnsClassRef.",
-			r.id, r.object.Spec.DNSClassRef.Name)+m.k.leftover(r))
+			r.id, r.object.Spec.DNSClassRef.Name)+r.leftover())
 	case v.Reason == zone.NotDelegated:
-		return bad(servers.ReasonInvalidConfiguration, servers.CodeNotAllowed, v.Message+m.k.leftover(r))
+		return bad(servers.ReasonInvalidConfiguration, servers.CodeNotAllowed, v.Message+r.leftover())
 	}
-	return bad(servers.ReasonInvalidConfiguration, servers.CodeConflict, v.Message+m.k.leftover(r))
+	return bad(servers.ReasonInvalidConfiguration, servers.CodeConflict, v.Message+r.leftover())
 }
 
 // leftover says what is still served of a record that fails.
-func (k *Controller) leftover(r *record) string {
+func (r *record) leftover() string {
 	if r.applied == nil || !r.applied.Confirmed {
 		return ""
 	}
@@ -68,34 +68,34 @@ func (k *Controller) leftover(r *record) string {
 }
 
 // standing is the account of a record that the World has accepted.
-func (m *model) standing(r *record) report {
-	s := m.slots[r.key]
-	w, known := m.want(s)
+func (p *plan) standing(r *record) report {
+	s := p.slots[r.key]
+	w, known := p.want(s)
 	if !known || w == nil {
 		return pending("It is on its way.")
 	}
 	if s.confirmed == w.hash && w.owner.applied != nil && samePlace(*w.owner.applied, w.place) {
-		return m.served(r, s, w)
+		return p.served(r, s, w)
 	}
-	switch f, behind := s.courseSoFar().upserts.failure, m.inTheWay(s); {
+	switch f, behind := s.courseSoFar().upserts.failure, p.inTheWay(s); {
 	case behind != nil: // what failed before is not tried now
 		text := fmt.Sprintf("It waits until DNSClass %s has %s no more, beside which it cannot stand.", s.key.class,
 			title(*behind))
-		if f = m.slots[*behind].failure(); f != nil {
+		if f = p.slots[*behind].failure(); f != nil {
 			return bad(f.Reason, f.Code, text+" "+f.Message)
 		}
 		return pending(text)
 	case f != nil:
-		return bad(f.Reason, f.Code, strings.TrimSpace(f.Message+" "+f.Next)+m.k.leftover(r))
+		return bad(f.Reason, f.Code, strings.TrimSpace(f.Message+" "+f.Next)+r.leftover())
 	}
-	if _, waits := m.classes[s.key.class].pause.slots[s.key]; waits {
+	if _, waits := p.classes[s.key.class].pause.slots[s.key]; waits {
 		return pending(fmt.Sprintf("It is on its way to DNSClass %s, whose server has asked for a pause.", s.key.class))
 	}
 	return onItsWay(s.key.class)
 }
 
 // served is the account of a record that the server has.
-func (m *model) served(r *record, s *slot, w *want) report {
+func (p *plan) served(r *record, s *slot, w *want) report {
 	state := r.done
 	if state == "" {
 		if state = r.status.State; state != v1alpha1.StateCreated {
@@ -115,7 +115,7 @@ func (m *model) served(r *record, s *slot, w *want) report {
 	}
 	for _, f := range r.former {
 		text += fmt.Sprintf(" %s %s of DNSClass %s is still to be removed", idOf(f).FQDN(), f.Type, f.Class)
-		if old := m.slots[slotOf(f)]; old != nil && old.failure() != nil {
+		if old := p.slots[slotOf(f)]; old != nil && old.failure() != nil {
 			text += ": " + old.failure().Message
 			continue
 		}
@@ -125,7 +125,7 @@ func (m *model) served(r *record, s *slot, w *want) report {
 }
 
 // leaving is the account of a record that is being deleted.
-func (m *model) leaving(r *record) report {
+func (p *plan) leaving(r *record) report {
 	evidence := r.evidence()
 	if len(evidence) == 0 {
 		gone := controller.Not(servers.ReasonRecordDeleted, "No server has the record any more.")
@@ -136,11 +136,11 @@ func (m *model) leaving(r *record) report {
 		r.id.Namespace, r.id.Name, v1alpha1.DeletionPolicyAnnotation, v1alpha1.DeletionPolicyOrphan)
 	for _, a := range evidence {
 		what := fmt.Sprintf("%s %s has to be removed from the server of DNSClass %s", idOf(a).FQDN(), a.Type, a.Class)
-		if m.classes[a.Class] == nil {
+		if p.classes[a.Class] == nil {
 			return bad(servers.ReasonClassNotFound, servers.CodeClassNotFound,
 				what+", which does not exist; create it again."+release)
 		}
-		if s := m.slots[slotOf(a)]; s != nil && s.failure() != nil {
+		if s := p.slots[slotOf(a)]; s != nil && s.failure() != nil {
 			f := s.failure()
 			return bad(f.Reason, f.Code, what+". "+f.Message+" "+f.Next+release)
 		}
@@ -149,8 +149,8 @@ func (m *model) leaving(r *record) report {
 }
 
 // statusOf puts an account into a status.
-func (m *model) statusOf(r *record, a report) v1alpha1.DNSRecordStatus {
-	c := controller.Conditions{Old: r.status.Conditions, Generation: r.object.Generation, Now: m.k.Clock.Now()}
+func (p *plan) statusOf(r *record, a report) v1alpha1.DNSRecordStatus {
+	c := controller.Conditions{Old: r.status.Conditions, Generation: r.object.Generation, Now: p.clock.Now()}
 	c.Set(controller.ConditionReady, a.outcome)
 	if a.outcome.Reason == servers.ReasonValidationFailed && r.wanted.Code != "" { // a server that says so is asked again
 		c.Stall(a.outcome)
@@ -167,12 +167,12 @@ func (m *model) statusOf(r *record, a report) v1alpha1.DNSRecordStatus {
 	}
 	if r.applied != nil {
 		applied := *r.applied
-		applied.Hash = m.sure(r)
+		applied.Hash = p.sure(r)
 		out.Applied = &applied
 	}
 	if a.code != "" {
 		out.Error = &v1alpha1.RecordError{Code: a.code, Message: a.outcome.Message,
-			Timestamp: ptr.To(metav1.NewTime(m.k.Clock.Now().Truncate(1e9)))}
+			Timestamp: ptr.To(metav1.NewTime(p.clock.Now().Truncate(1e9)))}
 		if old := r.status.Error; old != nil && old.Code == a.code && old.Timestamp != nil {
 			out.Error.Timestamp = old.Timestamp
 		}

@@ -57,8 +57,8 @@ func remembered(s *slot, w *want) string {
 }
 
 // sure returns the hash that the status of a record may have: of what the server has and is to keep.
-func (m *model) sure(r *record) string {
-	s := m.slots[slotOf(*r.applied)]
+func (p *plan) sure(r *record) string {
+	s := p.slots[slotOf(*r.applied)]
 	if s == nil || len(evidenceOf(s)) > 1 {
 		return ""
 	}
@@ -69,7 +69,7 @@ func (m *model) sure(r *record) string {
 	if hash == "" || hash != r.applied.Hash {
 		return ""
 	}
-	if w, known := m.want(s); known && (w == nil || w.hash != hash) {
+	if w, known := p.want(s); known && (w == nil || w.hash != hash) {
 		return ""
 	}
 	return hash

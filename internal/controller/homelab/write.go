@@ -3,6 +3,7 @@ package homelab
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
@@ -117,7 +119,7 @@ func (k *Controller) writeRecord(ctx context.Context, id zone.ID) error {
 		return nil
 	}
 	a := m.report(r)
-	if later := m.soon(r, a); later > 0 {
+	if later := r.soon(a, k.Clock.Now()); later > 0 {
 		unlock()
 		return &controller.Later{After: later}
 	}
@@ -137,14 +139,14 @@ func (k *Controller) writeRecord(ctx context.Context, id zone.ID) error {
 	unlock()
 	got, err := k.objects.ChangeStatus(ctx, base, *before, status)
 	if err != nil {
-		return k.unwritten(id, err)
+		return unwritten(k.Log, id, err)
 	}
 	if got != base {
 		m, unlock := k.model.Lock()
 		m.wrote(r, got, &status)
 		r.stored = storedHashOf(status)
 		unlock()
-		k.recordEvent(object, before.Conditions, status.Conditions)
+		recordEvent(k.Events, object, before.Conditions, status.Conditions)
 	}
 	if !release {
 		return nil
@@ -154,22 +156,21 @@ func (k *Controller) writeRecord(ctx context.Context, id zone.ID) error {
 
 // unwritten decides what follows from a status that was not written. The schema refuses every change of an object that
 // an older one has let in: there is nothing to write until the object changes.
-func (k *Controller) unwritten(id zone.ID, err error) error {
+func unwritten(log *slog.Logger, id zone.ID, err error) error {
 	if !apierrors.IsInvalid(err) {
 		return client.IgnoreNotFound(err)
 	}
-	k.Log.Warn("the API server takes no status of an object that its schema does not allow", "object", id.String(),
+	log.Warn("the API server takes no status of an object that its schema does not allow", "object", id.String(),
 		"error", err)
 	return &controller.Later{After: time.Hour}
 }
 
 // soon is how long to wait for something that is on its way, before that is written down.
-func (m *model) soon(r *record, a report) time.Duration {
+func (r *record) soon(a report, now time.Time) time.Duration {
 	if a.state != v1alpha1.StatePending {
 		r.pending = time.Time{}
 		return 0
 	}
-	now := m.k.Clock.Now()
 	if r.pending.IsZero() {
 		r.pending = now
 	}
@@ -177,19 +178,19 @@ func (m *model) soon(r *record, a report) time.Duration {
 }
 
 // warn makes an event of what is wrong with an object.
-func (k *Controller) warn(o client.Object, reason, action, text string) {
-	k.Events.Eventf(o, nil, "Warning", reason, action, "%s", controller.Note(text))
+func warn(to events.EventRecorder, o client.Object, reason, action, text string) {
+	to.Eventf(o, nil, "Warning", reason, action, "%s", controller.Note(text))
 }
 
 // recordEvent makes an event of what happened to an object: it has failed, or works again.
-func (k *Controller) recordEvent(o client.Object, before, after []metav1.Condition) {
+func recordEvent(to events.EventRecorder, o client.Object, before, after []metav1.Condition) {
 	was := cmp.Or(meta.FindStatusCondition(before, controller.ConditionReady), &metav1.Condition{})
 	is := cmp.Or(meta.FindStatusCondition(after, controller.ConditionReady), &metav1.Condition{})
 	switch {
 	case was.Status == is.Status && was.Reason == is.Reason || is.Reason == servers.ReasonRecordDeleted:
 	case is.Status == metav1.ConditionFalse:
-		k.warn(o, is.Reason, "Deliver", is.Message)
+		warn(to, o, is.Reason, "Deliver", is.Message)
 	case is.Status == metav1.ConditionTrue && was.Status == metav1.ConditionFalse:
-		k.Events.Eventf(o, nil, "Normal", is.Reason, "Deliver", "%s", controller.Note(is.Message))
+		to.Eventf(o, nil, "Normal", is.Reason, "Deliver", "%s", controller.Note(is.Message))
 	}
 }
