@@ -83,6 +83,7 @@ type Controller struct {
 	Config
 
 	ctx     context.Context
+	opener  opener
 	objects *objects.Writer
 	writer  *controller.Writer
 	asking  sync.WaitGroup
@@ -111,7 +112,7 @@ func New(c Config) *Controller {
 	if c.Rand == nil {
 		c.Rand = rand.Float64
 	}
-	k := &Controller{Config: c}
+	k := &Controller{Config: c, opener: opener{c.Live, c.Seed, c.Open}}
 	s, unlock := k.state.Lock()
 	*s = state{
 		k: k, records: map[zone.ID]*record{}, sets: map[rr.Key]map[*record]struct{}{},

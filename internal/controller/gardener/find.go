@@ -166,7 +166,7 @@ func (k *Controller) found(r *record, run *run, err error) error {
 	case hopeful(err):
 		run.failures++
 		run.missed, run.object = err, r.object // the object may be another one by now
-		again = &controller.Later{After: k.backoff(err, run.failures)}
+		again = &controller.Later{After: backoff(err, run.failures, k.Rand)}
 		s.rouse(r)
 	default:
 		r.run, r.tried = nil, true

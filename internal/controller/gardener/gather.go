@@ -88,7 +88,9 @@ func (k *Controller) handler(o client.Object) toolscache.ResourceEventHandlerFun
 		return controller.Handler(k.putCluster, nil)
 	case *metav1.PartialObjectMetadata:
 		if o.Kind == "Secret" {
-			return controller.Handler(k.putSecret, k.dropSecret)
+			return controller.HandlerOf(
+				func(o *metav1.PartialObjectMetadata) { k.sawSecret(o, string(o.UID)+"/"+o.ResourceVersion) },
+				func(o *metav1.PartialObjectMetadata) { k.sawSecret(o, "") })
 		}
 	}
 	return toolscache.ResourceEventHandlerFuncs{} // it is read when it is needed
@@ -138,16 +140,9 @@ func (k *Controller) dropRecord(o *v1alpha1.DNSRecord) {
 	}
 }
 
-func (k *Controller) putSecret(_, o *metav1.PartialObjectMetadata) {
-	k.sawSecret(o.Namespace+"/"+o.Name, string(o.UID)+"/"+o.ResourceVersion)
-}
-
-func (k *Controller) dropSecret(o *metav1.PartialObjectMetadata) {
-	k.sawSecret(o.Namespace+"/"+o.Name, "")
-}
-
-// sawSecret has what waits for another try tried again: what it lacked may be there.
-func (k *Controller) sawSecret(name, version string) {
+// sawSecret has what waits for another try tried again: what it lacked may be there. Without a version it is gone.
+func (k *Controller) sawSecret(o *metav1.PartialObjectMetadata, version string) {
+	name := o.Namespace + "/" + o.Name
 	s, unlock := k.state.Lock()
 	defer unlock()
 	was, known := s.secrets[name]

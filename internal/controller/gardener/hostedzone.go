@@ -74,8 +74,9 @@ func (k *Controller) deliver(ctx context.Context, r *record, run *run) error {
 func (k *Controller) reach(ctx context.Context, r *record, run *run) (backend.Account, backend.HostedZone, error) {
 	s, unlock := k.state.Lock()
 	run.secret = s.secrets[r.secret]
+	h := r.holding
 	unlock()
-	account, err := k.open(ctx, r, run)
+	account, err := k.opener.open(ctx, run, h)
 	if err != nil {
 		return nil, backend.HostedZone{}, err
 	}
@@ -116,7 +117,12 @@ func (s *state) at(z backend.HostedZone) *hostedZone {
 			waiting: map[*record]struct{}{},
 		}
 		p.feed = s.k.Engine.NewOverlay(engine.FeedConfig{ID: id, Zone: z.Target.Zone, Created: s.k.Clock()}, delivery.Overlay{
-			Hear: s.k.hear, Causes: func(seq uint64) []trace.Span { return s.k.causes(p, seq) }, Clock: s.k.Clock,
+			Hear: s.k.hear, Clock: s.k.Clock,
+			Causes: func(seq uint64) []trace.Span {
+				_, unlock := s.k.state.Lock()
+				defer unlock()
+				return p.causes(seq)
+			},
 		})
 		s.hostedZones[z.Target] = p
 	}

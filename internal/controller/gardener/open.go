@@ -7,47 +7,52 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/gardener/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
 	dialect "github.com/zonefold/zonefold/internal/dialect/gardener"
 )
 
-// open returns the account of a record, or what is wrong with its credentials or settings. What this process has put
-// somewhere it can take away whatever has become of these.
-func (k *Controller) open(ctx context.Context, r *record, run *run) (backend.Account, error) {
+// An opener opens accounts by what objects and their Secrets say.
+type opener struct {
+	live client.Reader
+	seed bool
+	as   func(Request) (backend.Account, error)
+}
+
+// open returns the account of a run, or what is wrong with its credentials or settings. What this process has put
+// somewhere, at h, it can take away whatever has become of these.
+func (p opener) open(ctx context.Context, run *run, h *holding) (backend.Account, error) {
 	o := run.object
-	data, err := k.credentials(ctx, o)
+	data, err := p.credentials(ctx, o)
 	request := Request{Type: o.Spec.Type, Data: data}
 	if o.Spec.Region != nil {
 		request.Region = *o.Spec.Region
 	}
 	var account backend.Account
 	if run.unread = nil; err == nil {
-		account, err = k.openAs(request, o)
+		account, err = p.openAs(request, o)
 	}
 	var api *apiError
 	if err == nil || run.step == Put || errors.As(err, &api) {
 		return account, err
 	}
-	_, unlock := k.state.Lock()
-	h := r.holding
-	unlock()
 	switch {
 	case run.step == Remove && h != nil:
 		return h.account, nil
 	case data == nil:
 		return nil, err
 	}
-	return k.openWithout(run, request, err)
+	return p.openWithout(run, request, err)
 }
 
 // openAs opens an account as a spec says.
-func (k *Controller) openAs(request Request, o *v1alpha1.DNSRecord) (account backend.Account, err error) {
+func (p opener) openAs(request Request, o *v1alpha1.DNSRecord) (account backend.Account, err error) {
 	if request.Options, err = dialect.Settings(&o.Spec); err != nil {
 		return nil, err
 	}
-	if account, err = k.Open(request); err != nil {
+	if account, err = p.as(request); err != nil {
 		return nil, unopened(o, err)
 	}
 	return account, nil
@@ -56,16 +61,16 @@ func (k *Controller) openAs(request Request, o *v1alpha1.DNSRecord) (account bac
 // openWithout opens the account of a set that is there with the credentials alone: what the spec says besides cannot be
 // corrected any more when the object is being deleted. Only one setting matters then: which zones there are, where the
 // service does not tell.
-func (k *Controller) openWithout(run *run, request Request, wrong error) (backend.Account, error) {
+func (p opener) openWithout(run *run, request Request, wrong error) (backend.Account, error) {
 	zone := dialect.ZoneOf(run.object, false)
 	if zone != "" {
 		request.Options = map[string]string{"zones": zone}
-		if account, err := k.Open(request); err == nil {
+		if account, err := p.as(request); err == nil {
 			return account, nil
 		}
 	}
 	request.Options = nil
-	account, err := k.Open(request)
+	account, err := p.as(request)
 	if err != nil {
 		return nil, unopened(run.object, err)
 	}
@@ -76,18 +81,18 @@ func (k *Controller) openWithout(run *run, request Request, wrong error) (backen
 }
 
 // credentials reads the Secret that a record names.
-func (k *Controller) credentials(ctx context.Context, o *v1alpha1.DNSRecord) (map[string][]byte, error) {
+func (p opener) credentials(ctx context.Context, o *v1alpha1.DNSRecord) (map[string][]byte, error) {
 	key := dialect.SecretOf(o)
 	if key.Name == "" {
 		return nil, dialect.Misconfigured("spec.secretRef.name is empty; name the Secret with the credentials.")
 	}
-	if key.Namespace != o.Namespace && !k.Seed {
+	if key.Namespace != o.Namespace && !p.seed {
 		return nil, dialect.Misconfigured(
 			"spec.secretRef names a Secret of the namespace %s, which only objects in a seed may; name one of %s.",
 			key.Namespace, o.Namespace)
 	}
 	secret := &corev1.Secret{}
-	switch err := k.Live.Get(ctx, key, secret); {
+	switch err := p.live.Get(ctx, key, secret); {
 	case apierrors.IsNotFound(err):
 		return nil, dialect.Misconfigured("there is no Secret %s; create it, or correct spec.secretRef.", key)
 	case apierrors.IsForbidden(err): // the object can be written to all the same: these are other rights

@@ -15,19 +15,19 @@ const (
 )
 
 // backoff says how long to wait after a number of failures in a row.
-func (k *Controller) backoff(err error, failures int) time.Duration {
+func backoff(err error, failures int, random func() float64) time.Duration {
 	if detail, ok := errors.AsType[*backend.Error](err); ok && detail.After > 0 {
 		return detail.After
 	}
 	if passing(err) {
 		return throttleWait
 	}
-	return backend.Jitter(backend.Doubled{First: retryFirst, Most: retryLast}.After(failures), k.Rand())
+	return backend.Jitter(backend.Doubled{First: retryFirst, Most: retryLast}.After(failures), random())
 }
 
 // pause says how long to wait after a failure of a run. What a service has refused is not sent there again before that.
 func (s *state) pause(r *record, run *run, err error) time.Duration {
-	now, d := s.k.Clock(), s.k.backoff(err, run.failures)
+	now, d := s.k.Clock(), backoff(err, run.failures, s.k.Rand)
 	if run.force {
 		d = min(d, s.patienceLeft(r))
 	}

@@ -20,19 +20,19 @@ type shoot struct {
 
 // shootOf reads the shoot that an object belongs to; the zero shoot where there is none. An object that goes by force
 // itself does so whatever has become of that.
-func (k *Controller) shootOf(ctx context.Context, o *v1alpha1.DNSRecord) (shoot, error) {
+func shootOf(ctx context.Context, cached, live client.Reader, o *v1alpha1.DNSRecord) (shoot, error) {
 	if forced(o) {
 		return shoot{Forced: true}, nil
 	}
 	namespace, ns := o.Namespace, metadata("Namespace")
-	if err := k.Client.Get(ctx, client.ObjectKey{Name: namespace}, ns); err != nil {
+	if err := cached.Get(ctx, client.ObjectKey{Name: namespace}, ns); err != nil {
 		return shoot{}, fmt.Errorf("reading the Namespace %s: %w", namespace, err)
 	}
 	if ns.Labels[v1alpha1.RoleLabel] != v1alpha1.RoleShoot {
 		return shoot{}, nil
 	}
 	cluster := blankCluster()
-	if err := k.Live.Get(ctx, client.ObjectKey{Name: namespace}, cluster); err != nil {
+	if err := live.Get(ctx, client.ObjectKey{Name: namespace}, cluster); err != nil {
 		return shoot{}, fmt.Errorf("reading the Cluster %s, which a namespace of a shoot has: %w", namespace, err)
 	}
 	return readShoot(cluster)

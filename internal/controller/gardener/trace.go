@@ -18,19 +18,19 @@ func (s *state) follow(r *record, run *run) {
 	}
 	id := r.id
 	id.Kind = metricKind
-	run.span = s.k.follower().Change(id, run.begun, attribute.String("zonefold.operation", string(run.kind)),
+	run.span = s.follower().Change(id, run.begun, attribute.String("zonefold.operation", string(run.kind)),
 		attribute.Bool("zonefold.deleted", run.step == Remove))
 }
 
-func (k *Controller) follower() *core.Follower {
-	return &core.Follower{Tracer: k.Engine.Tracer}
+func (s *state) follower() *core.Follower {
+	return &core.Follower{Tracer: s.k.Engine.Tracer}
 }
 
 // handed notes that an operation is the engine's affair now.
 func (s *state) handed(run *run) {
 	if run.span != nil {
 		run.span.SetAttributes(attribute.String("dns.zone", run.zone.Name.String()))
-		s.k.follower().Settled(run.span, run.begun, s.k.Clock())
+		s.follower().Settled(run.span, run.begun, s.k.Clock())
 	}
 }
 
@@ -47,9 +47,7 @@ func (r *run) arrive(now time.Time, err error) {
 }
 
 // causes are the operations that a content brings, the oldest first.
-func (k *Controller) causes(p *hostedZone, seq uint64) []trace.Span {
-	_, unlock := k.state.Lock()
-	defer unlock()
+func (p *hostedZone) causes(seq uint64) []trace.Span {
 	var runs []*run
 	for r := range p.waiting {
 		if r.run.span != nil && r.run.seq <= seq {

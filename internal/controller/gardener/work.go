@@ -120,7 +120,7 @@ func (k *Controller) begin(ctx context.Context, r *record, run *run) (bool, erro
 		}
 		return true, nil
 	}
-	shoot, err := k.shootOf(ctx, o)
+	shoot, err := shootOf(ctx, k.Client, k.Live, o)
 	if err != nil {
 		return false, &apiError{error: err}
 	}
@@ -160,7 +160,7 @@ func (k *Controller) announce(ctx context.Context, r *record, run *run, kind v1a
 	if !run.asked && last != nil && last.Type == kind && last.State != v1alpha1.StateSucceeded {
 		return nil
 	}
-	if err := k.reportProcessing(ctx, r, kind); err != nil {
+	if err := k.changeStatus(ctx, r, processing(k.current(r).Status, kind, k.Clock())); err != nil {
 		return err
 	}
 	run.asked = false // it has been answered: another attempt is no other operation
@@ -249,7 +249,7 @@ func (k *Controller) trouble(ctx context.Context, r *record, run *run, err error
 	}
 	var told error
 	if passing(err) {
-		told = k.reportWaiting(ctx, r, run, err)
+		told = k.changeStatus(ctx, r, waiting(k.current(r).Status, run, err, k.Clock()))
 	} else {
 		told = k.reportFailure(ctx, r, run, err)
 	}

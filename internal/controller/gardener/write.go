@@ -13,16 +13,6 @@ import (
 	"github.com/zonefold/zonefold/internal/controller/objects"
 )
 
-// reportProcessing says that an operation has begun.
-func (k *Controller) reportProcessing(ctx context.Context, r *record, kind v1alpha1.OperationType) error {
-	return k.changeStatus(ctx, r, processing(k.current(r).Status, kind, k.Clock()))
-}
-
-// reportWaiting says that an operation has to wait.
-func (k *Controller) reportWaiting(ctx context.Context, r *record, run *run, err error) error {
-	return k.changeStatus(ctx, r, waiting(k.current(r).Status, run, err, k.Clock()))
-}
-
 // reportFailure says what went wrong.
 func (k *Controller) reportFailure(ctx context.Context, r *record, run *run, err error) error {
 	before := k.current(r).Status
