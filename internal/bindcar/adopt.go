@@ -17,33 +17,33 @@ const (
 
 // adopt asks BIND, when it answers, about the zones of the zone directory: some may have come and gone while nobody
 // looked. Those that it did not answer about are asked about again: nobody else finds them.
-func (s *Server) adopt(ctx context.Context) {
+func (b *bind) adopt(ctx context.Context) {
 	answers := func() bool {
-		_, err := s.control.server(ctx, "status")
+		_, err := b.control.server(ctx, "status")
 		return err == nil
 	}
 	if !repeat(ctx, answers) {
 		return
 	}
 	var ask []zoneName
-	for _, name := range s.store.zones() {
-		if zone, err := parseZone(name); err == nil && (!s.store.has(zone) || s.see(ctx, zone) == unclear) {
+	for _, name := range b.store.zones() {
+		if zone, err := parseZone(name); err == nil && (!b.store.has(zone) || b.see(ctx, zone) == unclear) {
 			ask = append(ask, zone)
 		}
 	}
-	told := s.log.Warn // once of each zone
+	told := b.log.Warn // once of each zone
 	repeat(ctx, func() bool {
 		ask = slices.DeleteFunc(ask, func(zone zoneName) bool {
 			if ctx.Err() != nil {
 				return false
 			}
-			err := s.reconsider(ctx, zone)
+			err := b.reconsider(ctx, zone)
 			if err != nil {
 				told("cannot find out about a zone", "zone", zone.text(), "err", err)
 			}
 			return err == nil || errors.Is(err, errOther) // which stays so
 		})
-		told = s.log.Debug
+		told = b.log.Debug
 		return len(ask) == 0
 	})
 }
@@ -59,20 +59,20 @@ func repeat(ctx context.Context, ask func() (done bool)) bool {
 }
 
 // reconsider notes a zone that BIND has, and forgets one that it does not have or that is of no type that we know.
-func (s *Server) reconsider(ctx context.Context, zone zoneName) error {
-	unlock, err := s.locks.lock(ctx, zone.text())
+func (b *bind) reconsider(ctx context.Context, zone zoneName) error {
+	unlock, err := b.locks.lock(ctx, zone.text())
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	found, err := s.control.show(ctx, zone)
+	found, err := b.control.show(ctx, zone)
 	switch {
-	case errors.Is(err, bind9.ErrNotFound), errors.Is(err, errOther) && !s.store.has(zone):
-		return s.store.drop(zone)
+	case errors.Is(err, bind9.ErrNotFound), errors.Is(err, errOther) && !b.store.has(zone):
+		return b.store.drop(zone)
 	case err != nil:
 		return err
 	}
-	return s.store.put(zone, string(found.Type))
+	return b.store.put(zone, string(found.Type))
 }
 
 // wait waits, and reports whether it was not interrupted.

@@ -155,8 +155,8 @@ func (s *Server) getContent(_ http.ResponseWriter, r *http.Request) (int, any, e
 }
 
 // boot is when BIND started, in its words.
-func (s *Server) boot(ctx context.Context) (string, error) {
-	text, err := s.control.server(ctx, "status")
+func (b *bind) boot(ctx context.Context) (string, error) {
+	text, err := b.control.server(ctx, "status")
 	if err != nil {
 		return "", unavailable("asking BIND when it started", err)
 	}

@@ -48,12 +48,12 @@ func (s *Server) addZone(w http.ResponseWriter, r *http.Request) (int, any, erro
 
 // create makes a zone. Nothing is written before BIND has said that it does not have the zone, and where BIND refuses
 // it nothing is left.
-func (s *Server) create(ctx context.Context, c CreateZone) (string, error) {
+func (b *bind) create(ctx context.Context, c CreateZone) (string, error) {
 	zone, err := parseZone(c.ZoneName)
 	if err != nil {
 		return "", err
 	}
-	config, file, err := s.plan(zone, c)
+	config, file, err := b.plan(zone, c)
 	if err != nil {
 		return "", err
 	}
@@ -61,61 +61,61 @@ func (s *Server) create(ctx context.Context, c CreateZone) (string, error) {
 	if err != nil {
 		return "", invalid("%v", err)
 	}
-	unlock, err := s.locks.lock(ctx, zone.text())
+	unlock, err := b.locks.lock(ctx, zone.text())
 	if err != nil {
 		return "", err
 	}
 	defer unlock()
 	ctx = context.WithoutCancel(ctx) // who has begun ends it, even if the caller has gone
-	switch found, err := s.control.show(ctx, zone); {
+	switch found, err := b.control.show(ctx, zone); {
 	case err == nil:
-		return "", errors.Join(s.known(zone, string(found.Type)), exists(zone.given))
+		return "", errors.Join(b.known(zone, string(found.Type)), exists(zone.given))
 	case errors.Is(err, errOther):
 		return "", exists(zone.given)
 	case !errors.Is(err, bind9.ErrNotFound):
 		return "", unavailable("asking BIND about "+zone.given, err)
 	}
-	if err := s.store.put(zone, c.ZoneType); err != nil {
+	if err := b.store.put(zone, c.ZoneType); err != nil {
 		return "", err
 	}
-	if err := s.store.prepare(zone, file); err != nil {
-		return "", errors.Join(err, s.store.forget(zone))
+	if err := b.store.prepare(zone, file); err != nil {
+		return "", errors.Join(err, b.store.forget(zone))
 	}
-	text, err := s.control.do(ctx, command, nil)
+	text, err := b.control.do(ctx, command, nil)
 	if err != nil {
-		return "", s.notCreated(zone, err)
+		return "", b.notCreated(zone, err)
 	}
-	s.log.Info("a zone was made", "zone", zone.text(), "type", c.ZoneType)
-	s.loadKeys(ctx, zone, config.DNSSECPolicy)
-	s.loaded.forget(zone.text())
-	return text, errors.Join(s.store.put(zone, c.ZoneType), s.content.add(zone.text()))
+	b.log.Info("a zone was made", "zone", zone.text(), "type", c.ZoneType)
+	b.loadKeys(ctx, zone, config.DNSSECPolicy)
+	b.loaded.forget(zone.text())
+	return text, errors.Join(b.store.put(zone, c.ZoneType), b.content.add(zone.text()))
 }
 
 // loadKeys has BIND make and look at the keys of a zone that has a policy now. It does so by itself when it loads the
 // zone, but not always:
 // 9.18 was seen to add a zone and never to come to its keys, while several servers started at once.
-func (s *Server) loadKeys(ctx context.Context, zone zoneName, policy string) {
+func (b *bind) loadKeys(ctx context.Context, zone zoneName, policy string) {
 	if policy == "" || policy == "none" {
 		return
 	}
-	if _, err := s.control.zone(ctx, "loadkeys", zone); err != nil {
-		s.log.Warn("BIND was not told to look at the keys of a zone; it is signed when BIND does by itself", "zone",
+	if _, err := b.control.zone(ctx, "loadkeys", zone); err != nil {
+		b.log.Warn("BIND was not told to look at the keys of a zone; it is signed when BIND does by itself", "zone",
 			zone.text(), "error", err)
 	}
 }
 
 // known takes note of a zone that BIND has. One that is ours counts as made, as the call that made it may have got no
 // answer.
-func (s *Server) known(zone zoneName, typ string) error {
-	if s.store.has(zone) {
-		return s.content.add(zone.text())
+func (b *bind) known(zone zoneName, typ string) error {
+	if b.store.has(zone) {
+		return b.content.add(zone.text())
 	}
-	return s.learn(zone, typ)
+	return b.learn(zone, typ)
 }
 
 // notCreated cleans up after BIND did not take a zone. Whether it did is not known when it did not answer; then the
 // files stay, and the next call finds out.
-func (s *Server) notCreated(zone zoneName, err error) error {
+func (b *bind) notCreated(zone zoneName, err error) error {
 	var refused *bind9.CommandError
 	switch {
 	case errors.Is(err, bind9.ErrExists):
@@ -123,26 +123,26 @@ func (s *Server) notCreated(zone zoneName, err error) error {
 	case !errors.As(err, &refused):
 		return unavailable("adding "+zone.given, err)
 	}
-	if cleanup := s.store.forget(zone); cleanup != nil {
+	if cleanup := b.store.forget(zone); cleanup != nil {
 		return cleanup
 	}
 	if errors.Is(err, bind9.ErrFailed) || errors.Is(err, bind9.ErrNoFile) {
 		return internal("adding "+zone.given, err)
 	}
-	return invalid("BIND refuses the zone %s: %s", zone.given, strings.ReplaceAll(refused.Error(), s.store.dir+"/", ""))
+	return invalid("BIND refuses the zone %s: %s", zone.given, strings.ReplaceAll(refused.Error(), b.store.dir+"/", ""))
 }
 
 // plan checks a request and makes of it the zone's configuration and, for a primary zone, its first content.
-func (s *Server) plan(zone zoneName, c CreateZone) (config bind9.Zone, file string, err error) {
-	config = bind9.Zone{Type: bind9.ZoneType(c.ZoneType), File: s.store.file(zone)}
+func (b *bind) plan(zone zoneName, c CreateZone) (config bind9.Zone, file string, err error) {
+	config = bind9.Zone{Type: bind9.ZoneType(c.ZoneType), File: b.store.file(zone)}
 	lists := zoneLists{alsoNotify: c.ZoneConfig.AlsoNotify, allowTransfer: c.ZoneConfig.AllowTransfer}
 	switch c.ZoneType {
 	case Primary:
-		if file, err = zoneFile(zone, c.ZoneConfig, s.now()); err != nil {
+		if file, err = zoneFile(zone, c.ZoneConfig, b.now()); err != nil {
 			return config, "", err
 		}
 		if c.UpdateKeyName != nil {
-			if config.AllowUpdate, err = s.updaters(*c.UpdateKeyName); err != nil {
+			if config.AllowUpdate, err = b.updaters(*c.UpdateKeyName); err != nil {
 				return config, "", err
 			}
 		}
@@ -154,7 +154,7 @@ func (s *Server) plan(zone zoneName, c CreateZone) (config bind9.Zone, file stri
 	default:
 		return config, "", invalid("Invalid zone type: %s. Must be '%s' or '%s'", clip(c.ZoneType), Primary, Secondary)
 	}
-	if err := s.lists(&config, lists); err != nil {
+	if err := b.lists(&config, lists); err != nil {
 		return config, "", err
 	}
 	if c.ZoneConfig.DNSSECPolicy != nil {
@@ -172,11 +172,11 @@ func (s *Server) plan(zone zoneName, c CreateZone) (config bind9.Zone, file stri
 }
 
 // updaters is who may update a zone for which a key is named: for one of our own keys, all of them.
-func (s *Server) updaters(key string) (bind9.ACL, error) {
+func (b *bind) updaters(key string) (bind9.ACL, error) {
 	if err := identifier("update key", key); err != nil {
 		return nil, err
 	}
-	return s.acl("updateKeyName", []string{"key " + key})
+	return b.acl("updateKeyName", []string{"key " + key})
 }
 
 func (s *Server) deleteZone(_ http.ResponseWriter, r *http.Request) (int, any, error) {
@@ -201,31 +201,31 @@ func (s *Server) delZone(w http.ResponseWriter, r *http.Request) (int, any, erro
 }
 
 // remove deletes a zone and then its files; also the files that are left of a zone that BIND does not have.
-func (s *Server) remove(ctx context.Context, zone zoneName) (string, error) {
-	unlock, err := s.locks.lock(ctx, zone.text())
+func (b *bind) remove(ctx context.Context, zone zoneName) (string, error) {
+	unlock, err := b.locks.lock(ctx, zone.text())
 	if err != nil {
 		return "", err
 	}
 	defer unlock()
 	ctx = context.WithoutCancel(ctx)
-	found, err := s.control.show(ctx, zone)
+	found, err := b.control.show(ctx, zone)
 	if err != nil && !errors.Is(err, bind9.ErrNotFound) {
 		return "", answer(zone.given, "asking BIND about", err)
 	}
 	// Files that are not ours may be all that somebody has of the zone.
-	command, err := bind9.DeleteZone(zone.text(), found.File == s.store.file(zone))
-	text, err := s.control.do(ctx, command, err)
+	command, err := bind9.DeleteZone(zone.text(), found.File == b.store.file(zone))
+	text, err := b.control.do(ctx, command, err)
 	if err != nil && !errors.Is(err, bind9.ErrNotFound) {
 		return "", answer(zone.given, "deleting", err)
 	}
-	s.loaded.forget(zone.text())
-	if err := errors.Join(s.content.remove(zone.text()), s.store.forget(zone)); err != nil {
+	b.loaded.forget(zone.text())
+	if err := errors.Join(b.content.remove(zone.text()), b.store.forget(zone)); err != nil {
 		return "", internal("removing what is left of "+zone.given, err)
 	}
 	if err != nil {
 		return "", notFound(zone.given)
 	}
-	s.log.Info("a zone was deleted", "zone", zone.text())
+	b.log.Info("a zone was deleted", "zone", zone.text())
 	// as without -clean
 	return strings.Replace(text, "' and associated files will be deleted.", "' will be deleted.", 1), nil
 }

@@ -49,11 +49,11 @@ func (s *Server) serverKeys(_ http.ResponseWriter, r *http.Request) (int, any, e
 }
 
 // acceptsSigned reports whether BIND answers a signed query with its own signature; with what code does not matter.
-func (s *Server) acceptsSigned(ctx context.Context, key bind9.Key) (bool, error) {
+func (b *bind) acceptsSigned(ctx context.Context, key bind9.Key) (bool, error) {
 	m := new(dns.Msg)
 	m.SetQuestion(".", dns.TypeSOA)
 	m.RecursionDesired = false
-	answer, err := s.exchange(ctx, m, key)
+	answer, err := b.exchange(ctx, m, key)
 	if answer == nil {
 		return false, err
 	}
@@ -62,10 +62,10 @@ func (s *Server) acceptsSigned(ctx context.Context, key bind9.Key) (bool, error)
 }
 
 // exchange sends one signed message over a TCP connection of its own.
-func (s *Server) exchange(ctx context.Context, m *dns.Msg, key bind9.Key) (*dns.Msg, error) {
+func (b *bind) exchange(ctx context.Context, m *dns.Msg, key bind9.Key) (*dns.Msg, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	raw, err := new(net.Dialer).DialContext(ctx, "tcp", s.settings.DNS)
+	raw, err := new(net.Dialer).DialContext(ctx, "tcp", b.settings.DNS)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (s *Server) exchange(ctx context.Context, m *dns.Msg, key bind9.Key) (*dns.
 	stop := context.AfterFunc(ctx, func() { raw.Close() })
 	defer stop()
 	name := dns.CanonicalName(key.Name)
-	m.SetTsig(name, dns.Fqdn(string(key.Algorithm)), 300, s.now().Unix())
+	m.SetTsig(name, dns.Fqdn(string(key.Algorithm)), 300, b.now().Unix())
 	client := dns.Client{Net: "tcp", TsigSecret: map[string]string{name: key.Secret}, Timeout: 10 * time.Second}
 	answer, _, err := client.ExchangeWithConnContext(ctx, m, &dns.Conn{Conn: raw})
 	return answer, err
@@ -88,28 +88,28 @@ const (
 
 // followKeys tells BIND to read its configuration again whenever the files beside the key file have changed. The
 // command is signed with a new key or, as BIND knows none of these yet, with one that worked before.
-func (s *Server) followKeys(ctx context.Context) {
-	if s.settings.Keys.File == "" {
+func (b *bind) followKeys(ctx context.Context) {
+	if b.settings.Keys.File == "" {
 		return
 	}
-	folder := filepath.Dir(s.settings.Keys.File)
-	changed, stop := s.watch(folder, filepath.Dir(folder))
+	folder := filepath.Dir(b.settings.Keys.File)
+	changed, stop := b.watch(folder, filepath.Dir(folder))
 	defer stop()
 	told := digest(folder)
-	if !s.allAccepted(ctx) { // they have changed while nobody looked
+	if !b.allAccepted(ctx) { // they have changed while nobody looked
 		told = [sha256.Size]byte{}
 	}
 	for {
 		pause := lookAgain
 		if now := digest(folder); now != told {
-			if _, err := s.control.server(ctx, "reconfig"); err == nil {
-				s.log.Info("the keys have changed and BIND has read its configuration again")
+			if _, err := b.control.server(ctx, "reconfig"); err == nil {
+				b.log.Info("the keys have changed and BIND has read its configuration again")
 				told = now
 			} else {
-				s.log.Warn("the keys have changed and BIND has not read its configuration yet", "err", err)
+				b.log.Warn("the keys have changed and BIND has not read its configuration yet", "err", err)
 				pause = retryKeys
 			}
-			s.loaded.stale()
+			b.loaded.stale()
 		}
 		timer := time.NewTimer(pause)
 		select {
@@ -125,16 +125,16 @@ func (s *Server) followKeys(ctx context.Context) {
 
 // allAccepted reports whether BIND knows every key of the file. Where it does not answer it is starting, and reads them
 // itself.
-func (s *Server) allAccepted(ctx context.Context) bool {
-	keys, err := s.settings.Keys.current()
+func (b *bind) allAccepted(ctx context.Context) bool {
+	keys, err := b.settings.Keys.current()
 	for _, key := range keys {
-		if ok, err := s.control.client.Accepts(ctx, key); err == nil && !ok {
+		if ok, err := b.control.client.Accepts(ctx, key); err == nil && !ok {
 			return false
 		}
 	}
-	transfer, transferErr := s.settings.Keys.transfer()
+	transfer, transferErr := b.settings.Keys.transfer()
 	for _, key := range transfer {
-		if ok, err := s.acceptsSigned(ctx, key); err == nil && !ok {
+		if ok, err := b.acceptsSigned(ctx, key); err == nil && !ok {
 			return false
 		}
 	}
@@ -143,10 +143,10 @@ func (s *Server) allAccepted(ctx context.Context) bool {
 
 // watch tells of changes in folders, which may be replaced while they are watched. Without it the files are looked at
 // now and then.
-func (s *Server) watch(folders ...string) (changed <-chan struct{}, stop func()) {
+func (b *bind) watch(folders ...string) (changed <-chan struct{}, stop func()) {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
-		s.log.Error("the key file cannot be watched, and is looked at now and then", "every", lookAgain, "err", err)
+		b.log.Error("the key file cannot be watched, and is looked at now and then", "every", lookAgain, "err", err)
 		return nil, func() {}
 	}
 	tell, ended := make(chan struct{}, 1), make(chan struct{})
@@ -165,7 +165,7 @@ func (s *Server) watch(folders ...string) (changed <-chan struct{}, stop func())
 				if !ok {
 					return
 				}
-				s.log.Warn("watching the key file", "err", err)
+				b.log.Warn("watching the key file", "err", err)
 			}
 			select {
 			case tell <- struct{}{}:

@@ -30,7 +30,7 @@ const ReadyPath = "/api/v1/server/ready"
 // loaded remembers which zones BIND has been seen to answer for. A zone that was loaded stays so until BIND starts
 // anew, so a probe of a server with ten thousand zones asks for its status and nothing else.
 type loaded struct {
-	s *Server
+	b *bind
 
 	looking sync.Mutex // held over a look
 	wrote   time.Time  // when the zone directory was written last; of looking
@@ -44,7 +44,7 @@ type loaded struct {
 	at   time.Time
 }
 
-func newLoaded(s *Server) *loaded { return &loaded{s: s, ok: map[string]bool{}} }
+func newLoaded(b *bind) *loaded { return &loaded{b: b, ok: map[string]bool{}} }
 
 // forget has a zone asked about again.
 func (l *loaded) forget(zone string) {
@@ -66,7 +66,7 @@ func (l *loaded) stale() {
 func (l *loaded) restarted(boot string) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := l.s.now()
+	now := l.b.now()
 	if boot != l.boot {
 		l.boot, l.seen, l.ok = boot, now, map[string]bool{}
 	}
@@ -89,7 +89,7 @@ func (s *Server) ready(_ http.ResponseWriter, r *http.Request) (int, any, error)
 func (l *loaded) look(ctx context.Context) Readiness {
 	l.looking.Lock()
 	defer l.looking.Unlock()
-	now := l.s.now()
+	now := l.b.now()
 	l.mu.Lock()
 	last, at := l.last, l.at
 	l.mu.Unlock()
@@ -101,7 +101,7 @@ func (l *loaded) look(ctx context.Context) Readiness {
 	l.mu.Lock()
 	l.at = now // whoever changes something meanwhile sets it back
 	l.mu.Unlock()
-	fresh := l.s.checks(ctx)
+	fresh := l.b.checks(ctx)
 	l.mu.Lock()
 	l.last = fresh
 	l.mu.Unlock()
@@ -109,7 +109,7 @@ func (l *loaded) look(ctx context.Context) Readiness {
 }
 
 // checks looks at all that has to be in order.
-func (s *Server) checks(ctx context.Context) Readiness {
+func (b *bind) checks(ctx context.Context) Readiness {
 	r := Readiness{Ready: true}
 	check := func(name string, err error) {
 		if err != nil {
@@ -119,13 +119,13 @@ func (s *Server) checks(ctx context.Context) Readiness {
 		}
 		r.Checks = append(r.Checks, name+": ok")
 	}
-	directory := s.loaded.writable()
+	directory := b.loaded.writable()
 	if directory != nil {
-		s.log.Warn("the zone directory cannot be written", "err", directory)
+		b.log.Warn("the zone directory cannot be written", "err", directory)
 		directory = errors.New("not writable")
 	}
 	check("zone_dir", directory)
-	text, err := s.control.server(ctx, "status")
+	text, err := b.control.server(ctx, "status")
 	switch {
 	case errors.Is(err, bind9.ErrUnauthorized):
 		err = errors.New("no key is accepted")
@@ -134,33 +134,33 @@ func (s *Server) checks(ctx context.Context) Readiness {
 	}
 	check("rndc", err)
 	if err != nil {
-		s.loaded.restarted("")
+		b.loaded.restarted("")
 		return r
 	}
 	boot := statusLine(text, "boot time")
-	runs := s.loaded.restarted(boot)
-	zones, declared := s.content.get()
+	runs := b.loaded.restarted(boot)
+	zones, declared := b.content.get()
 	switch {
-	case s.settings.RequireContent && !declared:
+	case b.settings.RequireContent && !declared:
 		check("content", errors.New("not declared"))
 		return r
-	case s.settings.RequireContent && !s.content.confirmed(boot) &&
-		runs < cmp.Or(s.settings.ConfirmWithin, defaultConfirm):
+	case b.settings.RequireContent && !b.content.confirmed(boot) &&
+		runs < cmp.Or(b.settings.ConfirmWithin, defaultConfirm):
 		check("content", errors.New("not declared since BIND started"))
 		return r
 	}
 	if !declared {
-		zones = s.store.zones()
+		zones = b.store.zones()
 	}
 	check("content", nil)
-	check("zones", s.loaded.missing(ctx, zones))
+	check("zones", b.loaded.missing(ctx, zones))
 	return r
 }
 
 // writable tries the zone directory, after it could be written now and then only.
 func (l *loaded) writable() error {
-	if now := l.s.now(); l.wrote.IsZero() || now.Sub(l.wrote) >= writeEvery {
-		if err := l.s.store.writable(); err != nil {
+	if now := l.b.now(); l.wrote.IsZero() || now.Sub(l.wrote) >= writeEvery {
+		if err := l.b.store.writable(); err != nil {
 			return err
 		}
 		l.wrote = now
@@ -193,7 +193,7 @@ func (l *loaded) missing(ctx context.Context, zones []string) error {
 	count := fmt.Sprintf("%d of %d not loaded", len(not), len(zones))
 	if names := strings.Join(not[:min(len(not), namedShown)], ", "); names != l.told {
 		l.told = names // for the log, as those who ask need not say who they are
-		l.s.log.Info("zones are not loaded", "count", len(not), "first", names)
+		l.b.log.Info("zones are not loaded", "count", len(not), "first", names)
 	}
 	return errors.New(count)
 }
@@ -204,7 +204,7 @@ func (l *loaded) ask(ctx context.Context, zones []string) {
 	for range min(probers, len(zones)) {
 		all.Go(func() {
 			for name := range next {
-				if l.s.isLoaded(ctx, name) {
+				if l.b.isLoaded(ctx, name) {
 					l.mu.Lock()
 					l.ok[name] = true
 					l.mu.Unlock()

@@ -160,15 +160,15 @@ type update struct {
 
 // update sends an UPDATE message and looks whether it did what it says: BIND answers NOERROR to what it leaves out,
 // such as a CNAME beside other data.
-func (s *Server) update(ctx context.Context, zone zoneName, u update) error {
-	began := s.now()
-	err := s.sendUpdate(ctx, zone, u)
-	s.metrics.command("nsupdate_"+u.what, err, s.now().Sub(began))
+func (b *bind) update(ctx context.Context, zone zoneName, u update) error {
+	began := b.now()
+	err := b.sendUpdate(ctx, zone, u)
+	b.metrics.command("nsupdate_"+u.what, err, b.now().Sub(began))
 	return err
 }
 
-func (s *Server) sendUpdate(ctx context.Context, zone zoneName, u update) error {
-	keys, err := s.settings.signing()
+func (b *bind) sendUpdate(ctx context.Context, zone zoneName, u update) error {
+	keys, err := b.settings.signing()
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (s *Server) sendUpdate(ctx context.Context, zone zoneName, u update) error 
 		if err := u.fill(m); err != nil {
 			return invalidRecord("%v", err)
 		}
-		if answer, err = s.exchange(ctx, m, key); answer == nil || answer.Rcode != dns.RcodeNotAuth {
+		if answer, err = b.exchange(ctx, m, key); answer == nil || answer.Rcode != dns.RcodeNotAuth {
 			break // otherwise BIND does not know the key, yet or any more
 		}
 	}
@@ -195,7 +195,7 @@ func (s *Server) sendUpdate(ctx context.Context, zone zoneName, u update) error 
 	default:
 		return internal("updating "+zone.given, errors.New("BIND answers "+dns.RcodeToString[answer.Rcode]))
 	}
-	return s.verify(ctx, zone, u, key)
+	return b.verify(ctx, zone, u, key)
 }
 
 // fill writes the change into a message: what goes before what comes (RFC 2136 §2.5).
@@ -220,11 +220,11 @@ func (u update) fill(m *dns.Msg) error {
 }
 
 // verify asks for the set.
-func (s *Server) verify(ctx context.Context, zone zoneName, u update, key bind9.Key) error {
+func (b *bind) verify(ctx context.Context, zone zoneName, u update, key bind9.Key) error {
 	m := new(dns.Msg)
 	m.SetQuestion(u.key.Name.String(), uint16(u.key.Type))
 	m.RecursionDesired = false
-	answer, err := s.exchange(ctx, m, key)
+	answer, err := b.exchange(ctx, m, key)
 	if err != nil {
 		return unavailable("looking at what became of an update of "+zone.given, err)
 	}

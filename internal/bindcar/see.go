@@ -18,11 +18,11 @@ const (
 
 // see asks BIND for the zone's SOA, which costs it next to nothing. SERVFAIL is its answer for a zone that it has and
 // that is not loaded.
-func (s *Server) see(ctx context.Context, zone zoneName) sighting {
+func (b *bind) see(ctx context.Context, zone zoneName) sighting {
 	m := new(dns.Msg)
 	m.SetQuestion(zone.name.String(), dns.TypeSOA)
 	m.RecursionDesired = false
-	answer, _, err := new(dns.Client).ExchangeContext(ctx, m, s.settings.DNS)
+	answer, _, err := new(dns.Client).ExchangeContext(ctx, m, b.settings.DNS)
 	switch {
 	case err != nil:
 		return unclear
@@ -36,22 +36,22 @@ func (s *Server) see(ctx context.Context, zone zoneName) sighting {
 }
 
 // isLoaded looks at a zone. Where a query does not tell, BIND is asked over the control channel.
-func (s *Server) isLoaded(ctx context.Context, name string) bool {
+func (b *bind) isLoaded(ctx context.Context, name string) bool {
 	ctx, cancel := context.WithTimeout(ctx, probeOne)
 	defer cancel()
 	zone, err := parseZone(name)
 	if err != nil {
 		return false
 	}
-	switch s.see(ctx, zone) {
+	switch b.see(ctx, zone) {
 	case seenLoaded:
 		return true
 	case seenNotLoaded:
 		return false
 	}
-	if found, err := s.control.show(ctx, zone); err != nil || held(found) {
+	if found, err := b.control.show(ctx, zone); err != nil || held(found) {
 		return false
 	}
-	_, err = s.control.zone(ctx, "zonestatus", zone)
+	_, err = b.control.zone(ctx, "zonestatus", zone)
 	return err == nil
 }

@@ -26,39 +26,44 @@ type Options struct {
 
 // A Server is the API of one BIND server.
 type Server struct {
-	settings Settings
+	*bind
 	version  string
+	auth     authenticator // nil: disabled
+	limiter  *limiter
+	mux      *http.ServeMux
+	handler  http.Handler // mux, behind what every request goes through
+	document []byte       // openapi.json
+	leaving  atomic.Bool
+}
+
+// bind is the BIND server itself, with what is kept beside it: whatever is asked of it, and followed, without HTTP.
+type bind struct {
+	settings Settings
 	log      *slog.Logger
 	now      func() time.Time
+	metrics  *Metrics
 	control  *control
 	store    *store
 	content  *content
 	loaded   *loaded
-	auth     authenticator // nil: disabled
-	limiter  *limiter
-	metrics  *Metrics
-	mux      *http.ServeMux
-	handler  http.Handler // mux, behind what every request goes through
-	document []byte       // openapi.json
 	locks    lockMap
-	leaving  atomic.Bool
 }
 
 // New makes a server and reads the zone directory. BIND need not run yet.
 func New(o Options) (*Server, error) {
-	s := &Server{settings: o.Settings, version: o.Version, log: o.Log, now: o.Now,
-		limiter: newLimiter(o.Settings.Limit, o.Now), control: newControl(o)}
+	b := &bind{settings: o.Settings, log: o.Log, now: o.Now, control: newControl(o)}
+	s := &Server{bind: b, version: o.Version, limiter: newLimiter(o.Settings.Limit, o.Now)}
 	var err error
 	tell := func(err error) { o.Log.Warn("a zone may be missing from lists", "err", err) }
-	if s.store, err = openStore(o.Settings.ZoneDir, tell); err != nil {
+	if b.store, err = openStore(o.Settings.ZoneDir, tell); err != nil {
 		return nil, err
 	}
-	if s.content, err = openContent(o.Settings.ZoneDir, o.Settings.Pod); err != nil {
+	if b.content, err = openContent(o.Settings.ZoneDir, o.Settings.Pod); err != nil {
 		return nil, err
 	}
-	s.metrics = newMetrics(o.Version, func() float64 { return float64(s.store.count()) })
-	s.control.metrics = s.metrics
-	s.loaded = newLoaded(s)
+	b.metrics = newMetrics(o.Version, func() float64 { return float64(b.store.count()) })
+	b.control.metrics = b.metrics
+	b.loaded = newLoaded(b)
 	switch {
 	case o.Settings.Token != "":
 		s.auth = newSharedToken(o.Settings.Token)

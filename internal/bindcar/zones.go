@@ -55,9 +55,9 @@ func (s *Server) getZone(_ http.ResponseWriter, r *http.Request) (int, any, erro
 }
 
 // missing makes of an error about a zone the one for the caller, and takes note of a zone that is gone.
-func (s *Server) missing(zone zoneName, err error) error {
+func (b *bind) missing(zone zoneName, err error) error {
 	if errors.Is(err, bind9.ErrNotFound) {
-		if err := s.store.drop(zone); err != nil {
+		if err := b.store.drop(zone); err != nil {
 			return err
 		}
 	}
@@ -65,11 +65,11 @@ func (s *Server) missing(zone zoneName, err error) error {
 }
 
 // learn notes a zone that somebody gave BIND without us.
-func (s *Server) learn(zone zoneName, typ string) error {
-	if s.store.has(zone) {
+func (b *bind) learn(zone zoneName, typ string) error {
+	if b.store.has(zone) {
 		return nil
 	}
-	return s.store.put(zone, typ)
+	return b.store.put(zone, typ)
 }
 
 // statusLine returns the value of a line such as "serial: 7".
@@ -149,9 +149,9 @@ func (s *Server) modifyZone(w http.ResponseWriter, r *http.Request) (int, any, e
 
 // modify reads the zone's configuration, changes what is to be changed and gives it back whole, as modzone replaces
 // all.
-func (s *Server) modify(ctx context.Context, zone zoneName, change ModifyZone) (string, error) {
-	old, err := s.control.show(ctx, zone)
-	if err := s.missing(zone, err); err != nil {
+func (b *bind) modify(ctx context.Context, zone zoneName, change ModifyZone) (string, error) {
+	old, err := b.control.show(ctx, zone)
+	if err := b.missing(zone, err); err != nil {
 		return "", err
 	}
 	if change.Primaries != nil && (old.Type != bind9.Secondary || len(*change.Primaries) == 0) {
@@ -161,19 +161,19 @@ func (s *Server) modify(ctx context.Context, zone zoneName, change ModifyZone) (
 	if change.AllowUpdate != nil && len(*change.AllowUpdate) > 0 && old.Type != bind9.Primary {
 		return "", invalid("allowUpdate: %s is a %s zone, and only primary zones take updates", zone.given, old.Type)
 	}
-	next, err := s.changed(old, change)
+	next, err := b.changed(old, change)
 	if err != nil {
 		return "", err
 	}
 	command, err := bind9.ModifyZone(zone.text(), next)
-	text, err := s.control.do(ctx, command, err)
+	text, err := b.control.do(ctx, command, err)
 	if err != nil {
 		return "", answer(zone.given, "changing", err)
 	}
 	if next.DNSSECPolicy != old.DNSSECPolicy {
-		s.loadKeys(ctx, zone, next.DNSSECPolicy)
+		b.loadKeys(ctx, zone, next.DNSSECPolicy)
 	}
-	s.loaded.stale() // it may be held, or shown
+	b.loaded.stale() // it may be held, or shown
 	return text, nil
 }
 
@@ -181,7 +181,7 @@ func (s *Server) modify(ctx context.Context, zone zoneName, change ModifyZone) (
 // of the configuration, so that the server's own holds.
 type zoneLists struct{ alsoNotify, allowTransfer, allowUpdate, primaries *[]string }
 
-func (s *Server) lists(z *bind9.Zone, l zoneLists) (err error) {
+func (b *bind) lists(z *bind9.Zone, l zoneLists) (err error) {
 	if l.alsoNotify != nil {
 		if z.AlsoNotify, err = remotes("alsoNotify", *l.alsoNotify); err != nil {
 			return err
@@ -193,12 +193,12 @@ func (s *Server) lists(z *bind9.Zone, l zoneLists) (err error) {
 		}
 	}
 	if l.allowTransfer != nil {
-		if z.AllowTransfer, err = s.acl("allowTransfer", *l.allowTransfer); err != nil {
+		if z.AllowTransfer, err = b.acl("allowTransfer", *l.allowTransfer); err != nil {
 			return err
 		}
 	}
 	if l.allowUpdate != nil {
-		z.AllowUpdate, err = s.acl("allowUpdate", *l.allowUpdate)
+		z.AllowUpdate, err = b.acl("allowUpdate", *l.allowUpdate)
 	}
 	return err
 }

@@ -34,7 +34,7 @@ func signInPlace(z *bind9.Zone) {
 }
 
 // changed applies a change to a zone's configuration.
-func (s *Server) changed(z bind9.Zone, change ModifyZone) (bind9.Zone, error) {
+func (b *bind) changed(z bind9.Zone, change ModifyZone) (bind9.Zone, error) {
 	was := held(z)
 	stays := was && change.Held == nil || change.Held != nil && *change.Held
 	if stays && (change.AlsoNotify != nil || change.AllowTransfer != nil) {
@@ -44,7 +44,7 @@ func (s *Server) changed(z bind9.Zone, change ModifyZone) (bind9.Zone, error) {
 	if was && !stays {
 		z.AllowQuery, z.AllowTransfer = nil, nil
 	}
-	if err := s.lists(&z, zoneLists{change.AlsoNotify, change.AllowTransfer, change.AllowUpdate,
+	if err := b.lists(&z, zoneLists{change.AlsoNotify, change.AllowTransfer, change.AllowUpdate,
 		change.Primaries}); err != nil {
 		return z, err
 	}
@@ -76,23 +76,23 @@ func (l ownList) has(key string) bool {
 	return slices.ContainsFunc(l.keys, func(k bind9.Key) bool { return strings.EqualFold(k.Name, key) })
 }
 
-func (s *Server) ownLists() ([]ownList, error) {
-	if s.settings.UpdateACL == "" {
+func (b *bind) ownLists() ([]ownList, error) {
+	if b.settings.UpdateACL == "" {
 		return nil, nil
 	}
-	update, err := s.settings.Keys.current()
+	update, err := b.settings.Keys.current()
 	if err != nil {
 		return nil, internal("reading our keys", err)
 	}
-	transfer, err := s.settings.Keys.transfer()
+	transfer, err := b.settings.Keys.transfer()
 	if err != nil {
 		return nil, internal("reading the keys for transfers", err)
 	}
-	return []ownList{{s.settings.UpdateACL, update}, {bind9.TransferList, transfer}}, nil
+	return []ownList{{b.settings.UpdateACL, update}, {bind9.TransferList, transfer}}, nil
 }
 
 // acl reads an address match list; none where it is empty. One of our own keys stands for all of its list.
-func (s *Server) acl(field string, entries []string) (bind9.ACL, error) {
+func (b *bind) acl(field string, entries []string) (bind9.ACL, error) {
 	if len(entries) == 0 {
 		return nil, nil
 	}
@@ -100,7 +100,7 @@ func (s *Server) acl(field string, entries []string) (bind9.ACL, error) {
 	if err != nil {
 		return nil, invalid("%v", err)
 	}
-	own, err := s.ownLists()
+	own, err := b.ownLists()
 	if err != nil {
 		return nil, err
 	}
