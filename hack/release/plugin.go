@@ -43,7 +43,7 @@ func (r release) plugin(_ context.Context, at *folder) error {
 		Spec: pluginSpec{Version: r.version.tag(), Homepage: home,
 			ShortDescription: "See what becomes of DNS zones and records",
 			Description: "zonefold shows what its operator makes of Zones and Records: which names are served, which are\n" +
-				"refused and why, what a change would do, and what servers hold otherwise than is wanted.\n"}}
+				"refused and why, what a change would do, and how servers differ from what is wanted.\n"}}
 	for _, p := range r.programs {
 		for _, on := range r.platforms {
 			if !p.people {

@@ -2,7 +2,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// A ZoneDifference is what the servers of a zone hold otherwise than is wanted. The operator reads them for the answer.
+// A ZoneDifference says how the servers of a zone differ from what is wanted. The operator reads them for the answer.
 type ZoneDifference struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`

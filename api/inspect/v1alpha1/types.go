@@ -9,7 +9,7 @@ const (
 	APIVersion = Group + "/" + Version
 	Kind       = "Inspection"
 
-	// Difference is the subresource of zones that says what their servers hold otherwise than is wanted, and
+	// Difference is the subresource of zones that shows how their servers differ from what is wanted, and
 	// DifferenceKind the kind of its answers.
 	Difference     = "difference"
 	DifferenceKind = "ZoneDifference"

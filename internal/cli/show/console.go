@@ -38,7 +38,7 @@ func newConsole(env command.Env) *cobra.Command {
 		Short: "Show zones, records and servers in a browser",
 		Long: `console starts a web server for you alone, on 127.0.0.1, and prints a link to it. The link
 works once, in one browser. Pages show the zones as a tree, the records of each with a search,
-what explain says of a name, who may have what, the Backends, what servers hold otherwise
+what explain says of a name, who may have what, the Backends, how servers differ
 (diff), and the history of a Zone. They follow what changes.
 
 The objects are those of files with -f, and else those of the cluster that you may list. All
