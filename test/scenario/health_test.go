@@ -50,7 +50,9 @@ func TestTheAPIServerGoesAway(t *testing.T) {
 	s.lacks = "is forbidden" // an API server that starts forbids everything before it has read the roles
 	s.bind = s.startBIND("example.org.")
 	s.backend("b", "auditInterval: 1s", s.bind)
-	s.startWith(testoperator.Options{}) // with election, as in a cluster
+	// With election, as in a cluster. On a busy machine, an API server needs ten seconds to start.
+	s.startWith(testoperator.Options{Args: []string{"--leader-elect-lease-duration", "30s",
+		"--leader-elect-renew-deadline", "20s"}})
 	s.apply(www("b"))
 	s.ready("zone a/org", "record a/www", "backend b")
 	away := func() {
