@@ -90,7 +90,7 @@ type PlaceOutcome struct {
 // confirmed reports whether every server has the newest content.
 func (l *zoneFeed) confirmed() bool { return l.seq > 0 && l.done >= l.seq && len(l.owed) == 0 }
 
-// clean reports whether nothing but the content is left at servers that have confirmed it, and none is still to lose it.
+// clean reports whether servers that have confirmed the content have nothing else, and none is still to lose the zone.
 // Until then the ledger is needed.
 func (l *zoneFeed) clean() bool {
 	for _, a := range l.at {
