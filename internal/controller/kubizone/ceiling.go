@@ -8,13 +8,14 @@ import (
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/objects"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
 // newCeilings stores the ceilings of Zones.
-func (k *Controller) newCeilings() *controller.Ceilings {
+func newCeilings(w *objects.Writer, live client.Reader) *controller.Ceilings {
 	return &controller.Ceilings{
-		Objects: k.objects, Live: k.Live,
+		Objects: w, Live: live,
 		New: func() client.Object { return &v1alpha1.Zone{} },
 		Stored: func(o client.Object) uint32 {
 			if z, ok := o.(*v1alpha1.Zone); ok && z.Status.SerialCeiling != nil {

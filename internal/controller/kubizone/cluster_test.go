@@ -161,7 +161,7 @@ func (l *leader) load(c *cluster) {
 
 // lacks says which of the sets a leader does not know to be ours.
 func (l *leader) lacks(c *cluster, names ...string) string {
-	all := l.ledgerOf(c.id).all()
+	all := l.ledgers.of(c.id).all()
 	for _, name := range names {
 		if _, ok := all.Get(c.set(name).Key()); !ok {
 			return fmt.Sprintf("%s is not known to be ours", name)

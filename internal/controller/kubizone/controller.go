@@ -79,9 +79,10 @@ type Controller struct {
 	ceilings *controller.Ceilings
 	backlog  *delivery.Backlog
 	objects  *objects.Writer
-	past     *history.Keeper
+	past     *past
+	ledgers  *ledgers
+	states   *objectStates
 
-	term    string // in the names of what only this leader writes
 	zones   *controller.Writer
 	records *controller.Writer
 
@@ -89,14 +90,18 @@ type Controller struct {
 	memory   guarded.Value[memory]
 }
 
-// memory is what is known beyond the cache.
+// memory is what is known of Zones beyond the cache.
 type memory struct {
-	zoneStates  map[zone.ID]*zoneState
-	recordState map[zone.ID]*written
-	leaving     map[zone.ID]bool   // Zones of which somebody deletes slices
-	gone        map[zone.ID]string // the labels of Records that were deleted, until the World has settled
-	settledOnce bool               // before, all objects seem to have changed
+	zoneStates map[zone.ID]*zoneState
 }
+
+// objectStates has what is known about objects beyond the cache.
+type objectStates struct {
+	clock func() time.Time
+	known guarded.Value[stateByID]
+}
+
+type stateByID map[zone.ID]*written
 
 // written is what is known about an object beyond the cache.
 type written struct {
@@ -110,23 +115,26 @@ type written struct {
 
 // New returns a Controller that has not begun.
 func New(c Config) *Controller {
-	k := &Controller{Config: c, term: fmt.Sprintf("%08x", rand.Uint32())}
+	k := &Controller{Config: c, states: &objectStates{clock: c.Clock.Now}}
 	m, unlock := k.memory.Lock()
-	*m = memory{zoneStates: map[zone.ID]*zoneState{}, recordState: map[zone.ID]*written{}, leaving: map[zone.ID]bool{},
-		gone: map[zone.ID]string{}}
+	*m = memory{zoneStates: map[zone.ID]*zoneState{}}
 	unlock()
 	k.objects = &objects.Writer{Client: c.Client, Leads: c.Leads, Wrote: c.Metrics.Wrote}
-	k.past = history.New(history.Config{Keep: c.History, Live: c.Live, Objects: k.objects, Clock: c.Clock.Now, Log: c.Log,
-		KindOf: kindOf})
-	k.ceilings = k.newCeilings()
+	k.past = &past{Keeper: history.New(history.Config{Keep: c.History, Live: c.Live, Objects: k.objects,
+		Clock: c.Clock.Now, Log: c.Log, KindOf: kindOf})}
+	k.ledgers = &ledgers{client: c.Client, live: c.Live, objects: k.objects, events: c.Events, log: c.Log,
+		term:  fmt.Sprintf("%08x", rand.Uint32()),
+		learn: func(id zone.ID, sets rr.Sets) { k.Deliveries.Learn(id, sets) }, look: k.enqueue}
+	k.ceilings = newCeilings(k.objects, c.Live)
 	k.Core = core.New(core.Config{
 		Options: zone.Options{MaxSet: c.MaxSet, RequireGrants: c.RequireGrants, PublicSuffix: dialect.PublicSuffix},
 		Clock:   c.Clock.Now, Metrics: c.Metrics, Log: c.Log, Settled: k.settled,
 	})
 	deliveries := delivery.Config{
 		Store: (*store)(k), Clock: c.Clock.Now, Log: c.Log, Metrics: c.Metrics,
-		Changed: k.enqueue, Settled: k.enqueueAll, Refresh: k.refresh, RefreshSets: k.refreshSets,
-		Republished: k.republished, Earlier: k.earlier,
+		Changed: k.enqueue, Settled: k.enqueueAll, Republished: k.republished, Earlier: k.earlier,
+		Refresh:     func(id zone.ID) { k.enqueueAll(k.Core.Adopted(id)) },
+		RefreshSets: func(id zone.ID, keys []rr.Key) { k.enqueueAll(k.Core.AdoptedAt(id, keys)) },
 	}
 	if f := c.Fleets; f != nil {
 		deliveries.Behind = f.Behind
@@ -193,8 +201,8 @@ func (k *Controller) Run(ctx context.Context, ready func(context.Context) bool) 
 
 // settled hands one step of the World on.
 func (k *Controller) settled(s core.Settlement) {
-	k.take(s.Inputs)
-	k.noteObjects(s)
+	k.states.take(s.Inputs)
+	k.past.settled(s)
 	k.Deliveries.Settle(s)
 	k.follow(s)
 	for _, id := range s.Delta.Verdicts {
@@ -203,12 +211,12 @@ func (k *Controller) settled(s core.Settlement) {
 }
 
 // take notes what the verdicts are about from now on, before anybody writes them down.
-func (k *Controller) take(touched []core.Input) {
-	m, unlock := k.memory.Lock()
+func (t *objectStates) take(touched []core.Input) {
+	m, unlock := t.known.Lock()
 	defer unlock()
 	for _, o := range touched {
-		if _, known := m.recordState[o.ID]; known || o.Version != (core.Version{}) {
-			m.state(o.ID).taken = o.Version
+		if _, known := (*m)[o.ID]; known || o.Version != (core.Version{}) {
+			m.of(o.ID).taken = o.Version
 		}
 	}
 }
@@ -219,23 +227,33 @@ func (k *Controller) judge(id zone.ID, w *zone.World) {
 	if k.Judged != nil && ok && id.Kind != zone.KindZone && id.Kind != zone.KindRecord {
 		k.Judged(id, v)
 	}
-	m, unlock := k.memory.Lock()
-	defer unlock()
-	state := m.state(id)
-	k.Metrics.Judged(id.Kind, string(state.reason), string(v.Reason))
-	state.reason = v.Reason
+	k.Metrics.Judged(id.Kind, string(k.states.judge(id, v.Reason, ok)), string(v.Reason))
 	if !ok {
-		delete(m.recordState, id)
 		k.enqueue(id)
 	}
 }
 
-// state returns what is known about an object beyond the cache.
-func (m *memory) state(id zone.ID) *written {
-	w := m.recordState[id]
+// judge notes why an object is not accepted, if the World knows it, and returns what was noted before.
+func (t *objectStates) judge(id zone.ID, now zone.Reason, known bool) (before zone.Reason) {
+	m, unlock := t.known.Lock()
+	defer unlock()
+	state := m.of(id)
+	before, state.reason = state.reason, now
+	if !known {
+		delete(*m, id)
+	}
+	return before
+}
+
+// of returns what is known about an object beyond the cache.
+func (m *stateByID) of(id zone.ID) *written {
+	if *m == nil {
+		*m = stateByID{}
+	}
+	w := (*m)[id]
 	if w == nil {
 		w = &written{}
-		m.recordState[id] = w
+		(*m)[id] = w
 	}
 	return w
 }
@@ -258,15 +276,9 @@ func (k *Controller) enqueueAll(ids []zone.ID) {
 // grace is how long something may be on its way before that is worth a write.
 const grace = 2 * time.Second
 
-func (k *Controller) refresh(id zone.ID) {
-	k.enqueueAll(k.Core.Adopted(id))
-}
-
-func (k *Controller) refreshSets(id zone.ID, keys []rr.Key) { k.enqueueAll(k.Core.AdoptedAt(id, keys)) }
-
 // unjudged reports whether the World has not judged an object as it is in the cache: somebody looks again when it has.
-func (k *Controller) unjudged(id zone.ID, o client.Object) bool {
-	m, unlock := k.memory.Lock()
+func (t *objectStates) unjudged(id zone.ID, o client.Object) bool {
+	m, unlock := t.known.Lock()
 	defer unlock()
-	return m.state(id).taken != core.VersionOf(o) && o.GetDeletionTimestamp().IsZero()
+	return m.of(id).taken != core.VersionOf(o) && o.GetDeletionTimestamp().IsZero()
 }

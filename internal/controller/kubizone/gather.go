@@ -29,7 +29,7 @@ func (k *Controller) gather(ctx context.Context) ([]toolscache.InformerSynced, e
 	}{
 		{&v1alpha1.Zone{}, controller.Handler(k.putZone, k.dropZone)},
 		{&v1alpha1.Record{}, controller.Handler(k.putRecord, k.dropRecord)},
-		{&zonefold.ZoneSlice{}, controller.Handler(k.putSlice, k.dropSlice)},
+		{&zonefold.ZoneSlice{}, controller.Handler(k.ledgers.putSlice, k.ledgers.dropSlice)},
 	} {
 		has, err := controller.Follow(ctx, k.Cache, k.objects, f.object, f.handler)
 		if err != nil {
@@ -81,7 +81,7 @@ func (k *Controller) putRecord(old, r *v1alpha1.Record) {
 		if r.DeletionTimestamp.IsZero() {
 			k.Core.PutClaim(dialect.ConvertRecord(r), core.VersionOf(r))
 		} else {
-			k.left(r)
+			k.past.left(r)
 			k.Core.DeleteClaim(id)
 		}
 		return // it is looked at when the Core has settled
@@ -90,6 +90,6 @@ func (k *Controller) putRecord(old, r *v1alpha1.Record) {
 }
 
 func (k *Controller) dropRecord(r *v1alpha1.Record) {
-	k.left(r)
+	k.past.left(r)
 	k.Core.DeleteClaim(dialect.RecordID(r.Namespace, r.Name))
 }

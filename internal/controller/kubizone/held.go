@@ -5,19 +5,21 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/delivery"
+	"github.com/zonefold/zonefold/internal/controller/objects"
 )
 
 // spend removes the approval of deletions when these have been made, so that it is valid once. The object is then as it
 // is written.
-func (k *Controller) spend(ctx context.Context, o object, out delivery.ZoneOutcome) error {
+func spend(ctx context.Context, w *objects.Writer, o object, out delivery.ZoneOutcome) error {
 	if _, approves := o.GetAnnotations()[zonefold.ApproveAnnotation]; !approves || !out.Settled() {
 		return nil
 	}
-	got, err := k.objects.Change(ctx, o, "metadata",
+	got, err := w.Change(ctx, o, "metadata",
 		map[string]any{"annotations": map[string]any{zonefold.ApproveAnnotation: nil}})
 	if err == nil {
 		o.SetResourceVersion(got.GetResourceVersion())
@@ -26,14 +28,14 @@ func (k *Controller) spend(ctx context.Context, o object, out delivery.ZoneOutco
 }
 
 // recordHeld makes an event of what is held from now on, or otherwise than before, and of what is not any more.
-func (k *Controller) recordHeld(o object, before, after []metav1.Condition) {
+func recordHeld(to events.EventRecorder, o object, before, after []metav1.Condition) {
 	is, was := meta.FindStatusCondition(after, controller.ConditionHeld),
 		meta.FindStatusCondition(before, controller.ConditionHeld)
 	switch {
 	case is != nil && (was == nil || was.Reason != is.Reason):
-		k.Events.Eventf(o, nil, "Warning", is.Reason, controller.ConditionHeld, "%s", controller.Note(is.Message))
+		to.Eventf(o, nil, "Warning", is.Reason, controller.ConditionHeld, "%s", controller.Note(is.Message))
 	case is == nil && was != nil:
-		k.Events.Eventf(o, nil, "Normal", controller.ReasonNothingHeld, controller.ConditionHeld,
+		to.Eventf(o, nil, "Normal", controller.ReasonNothingHeld, controller.ConditionHeld,
 			"No deletion is held any more.")
 	}
 }

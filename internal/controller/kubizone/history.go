@@ -10,33 +10,50 @@ import (
 	"github.com/zonefold/zonefold/internal/controller/core"
 	"github.com/zonefold/zonefold/internal/controller/history"
 	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
+	"github.com/zonefold/zonefold/internal/guarded"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
+// A past keeps the history of Zones.
+type past struct {
+	*history.Keeper
+
+	known guarded.Value[departed]
+}
+
+// departed is what is known of objects that the World does not tell.
+type departed struct {
+	gone    map[zone.ID]string // the labels of Records that were deleted, until the World has settled
+	settled bool               // before, all objects seem to have changed
+}
+
 // left notes the Zone of a Record that is deleted, which the World does not know any more when it has settled.
-func (k *Controller) left(r *v1alpha1.Record) {
+func (p *past) left(r *v1alpha1.Record) {
 	parent := r.Labels[v1alpha1.ParentZoneLabel]
-	if k.History == 0 || parent == "" {
+	if !p.Keeps() || parent == "" {
 		return
 	}
-	m, unlock := k.memory.Lock()
+	m, unlock := p.known.Lock()
 	defer unlock()
+	if m.gone == nil {
+		m.gone = map[zone.ID]string{}
+	}
 	m.gone[dialect.RecordID(r.Namespace, r.Name)] = parent
 }
 
-// noteObjects notes which objects one step of the World was about, by the Zones that they are in.
-func (k *Controller) noteObjects(s core.Settlement) {
-	if k.History == 0 {
+// settled notes which objects one step of the World was about, by the Zones that they are in.
+func (p *past) settled(s core.Settlement) {
+	if !p.Keeps() {
 		return
 	}
 	homes := map[string]zone.ID{}
 	for _, delta := range s.Delta.Zones {
 		homes[ParentLabel(delta.ID)] = delta.ID
 	}
-	m, unlock := k.memory.Lock()
+	m, unlock := p.known.Lock()
 	defer unlock()
-	first := !m.settledOnce
-	m.settledOnce = true
+	first := !m.settled
+	m.settled = true
 	for _, o := range s.Inputs {
 		label, left := m.gone[o.ID]
 		delete(m.gone, o.ID)
@@ -51,7 +68,7 @@ func (k *Controller) noteObjects(s core.Settlement) {
 			home = homes[label]
 		}
 		if !home.IsZero() && (ok || left) {
-			k.past.Touch(home, o.ID, !ok)
+			p.Touch(home, o.ID, !ok)
 		}
 	}
 }
@@ -61,7 +78,7 @@ func (k *Controller) historyOf(id zone.ID, z *v1alpha1.Zone) history.Owner {
 	return history.Owner{
 		ID: id, Object: z, Kind: v1alpha1.GroupVersion.WithKind(zone.KindZone),
 		Base: func() (zone.Snapshot, uint32, bool) {
-			base, known := k.published(id, z)
+			base, known := k.ledgers.published(id, z)
 			return base, labelled(z).Serial, known
 		},
 		Newest: func() zone.Snapshot {
@@ -80,7 +97,7 @@ func kindOf(id zone.ID) (schema.GroupVersionKind, bool) {
 // earlier is the delivery.Earlier of Zones.
 func (k *Controller) earlier(ctx context.Context, now zone.Snapshot, serial uint32) (then zone.Snapshot, refusal,
 	err error) {
-	z, err := k.zone(ctx, now.ID)
+	z, err := zoneAt(ctx, k.Client, now.ID)
 	if err != nil {
 		return zone.Snapshot{}, nil, err
 	}

@@ -16,21 +16,21 @@ import (
 )
 
 // loadLedger reads, once, what an earlier run has written down.
-func (k *Controller) loadLedger(id zone.ID, z *v1alpha1.Zone) rr.Sets {
-	l := k.ledgerOf(id)
+func (b *ledgers) loadLedger(id zone.ID, z *v1alpha1.Zone) rr.Sets {
+	l := b.of(id)
 	l.turn.Lock()
 	if !l.loaded {
 		l.loaded = true
 		base := rr.Sets{}.Txn()
 		dialect.PutEntries(base, z.Status.Entries)
-		list, err := k.slicesOf(context.Background(), z)
+		list, err := b.slicesOf(context.Background(), z)
 		if err != nil {
-			k.Log.Error("reading the ledger", "zone", id.String(), "error", err)
+			b.log.Error("reading the ledger", "zone", id.String(), "error", err)
 		}
 		for i := range list {
 			if s := &list[i]; s.Journal {
 				l.journal = append(l.journal, page{name: s.Name, index: int(s.Index), sets: pageSets(s)})
-				k.sliceWritten(id, s.Name, objects.Version(s))
+				b.sliceWritten(id, s.Name, objects.Version(s))
 			} else {
 				dialect.PutEntries(base, dialect.SliceEntries(s.Entries))
 			}
@@ -42,17 +42,17 @@ func (k *Controller) loadLedger(id zone.ID, z *v1alpha1.Zone) rr.Sets {
 }
 
 // loadEntries reads what an earlier run has published, without what it was about to.
-func (k *Controller) loadEntries(id zone.ID, z *v1alpha1.Zone) rr.Sets {
-	k.loadLedger(id, z)
-	l := k.ledgerOf(id)
+func (b *ledgers) loadEntries(id zone.ID, z *v1alpha1.Zone) rr.Sets {
+	b.loadLedger(id, z)
+	l := b.of(id)
 	l.turn.Lock()
 	defer l.turn.Unlock()
 	return l.base
 }
 
 // published returns the content that the cluster has written down for a Zone, false if it is not complete.
-func (k *Controller) published(id zone.ID, z *v1alpha1.Zone) (zone.Snapshot, bool) {
-	sets := k.loadEntries(id, z)
+func (b *ledgers) published(id zone.ID, z *v1alpha1.Zone) (zone.Snapshot, bool) {
+	sets := b.loadEntries(id, z)
 	if labelled(z).ID == "" || zone.HashOf(sets) != z.Status.Hash {
 		return zone.Snapshot{}, false
 	}
@@ -94,12 +94,12 @@ func pageObject(z *v1alpha1.Zone, p page) *zonefold.ZoneSlice {
 // sawPage takes in a page of the journal that somebody else has written, or deleted: a
 // leader whose term is over adds to what is ours, and nobody takes away from it. It
 // reports whether the page lacks something now.
-func (k *Controller) sawPage(id zone.ID, s *zonefold.ZoneSlice, gone bool) (lacks bool) {
-	z, err := k.zone(context.Background(), id)
+func (b *ledgers) sawPage(id zone.ID, s *zonefold.ZoneSlice, gone bool) (lacks bool) {
+	z, err := zoneAt(context.Background(), b.client, id)
 	if err != nil || !metav1.IsControlledBy(s, z) {
 		return false // it is that of a Zone that is gone
 	}
-	l := k.ledgerOf(id)
+	l := b.of(id)
 	l.turn.Lock()
 	if !l.loaded { // then it is going to be read
 		l.turn.Unlock()
@@ -108,7 +108,7 @@ func (k *Controller) sawPage(id zone.ID, s *zonefold.ZoneSlice, gone bool) (lack
 	var is rr.Sets
 	if !gone {
 		is = pageSets(s)
-		k.sliceWritten(id, s.Name, objects.Version(s))
+		b.sliceWritten(id, s.Name, objects.Version(s))
 	}
 	at := slices.IndexFunc(l.journal, func(p page) bool { return p.name == s.Name })
 	switch {
@@ -122,27 +122,27 @@ func (k *Controller) sawPage(id zone.ID, s *zonefold.ZoneSlice, gone bool) (lack
 	}
 	l.entries.Add(1)
 	l.turn.Unlock()
-	k.Deliveries.Learn(id, is)
+	b.learn(id, is)
 	return lacks
 }
 
 // restorePages writes the pages of the journal again from which somebody else has taken
 // something.
-func (k *Controller) restorePages(ctx context.Context, id zone.ID, z *v1alpha1.Zone) error {
-	m, unlock := k.memory.Lock()
-	state := m.zoneState(id)
+func (b *ledgers) restorePages(ctx context.Context, id zone.ID, z *v1alpha1.Zone) error {
+	m, unlock := b.known.Lock()
+	state := m.zone(id)
 	torn := state.torn
 	state.torn = false
 	unlock()
 	if !torn {
 		return nil
 	}
-	l := k.ledgerOf(id)
+	l := b.of(id)
 	l.turn.Lock()
 	defer l.turn.Unlock()
 	for _, p := range l.journal {
-		if err := k.applySlice(ctx, id, z, journalPage(p)); err != nil {
-			_, unlock := k.memory.Lock()
+		if err := b.applySlice(ctx, id, z, journalPage(p)); err != nil {
+			_, unlock := b.known.Lock()
 			state.torn = true
 			unlock()
 			return err

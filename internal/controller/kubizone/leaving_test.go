@@ -26,7 +26,7 @@ func TestAJournalThatIsDeletedStaysUntilItsZoneIsWithdrawn(t *testing.T) {
 	}
 	first.publishes(c, "one")
 	c.eventually("the finalizer in the cache", func() string {
-		if z, err := first.zone(c.ctx, c.id); err != nil || !finalized(z) {
+		if z, err := zoneAt(c.ctx, first.Client, c.id); err != nil || !finalized(z) {
 			return fmt.Sprintf("it is not there, %v", err)
 		}
 		return ""

@@ -2,16 +2,87 @@ package kubizone
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"sync/atomic"
+
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
+	"github.com/zonefold/zonefold/internal/guarded"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
+
+// ledgers has what is known of each Zone's ledger, and writes what that is stored in: slices, and pages of the journal.
+type ledgers struct {
+	client  client.Client // reads from the cache
+	live    client.Reader
+	objects *objects.Writer
+	events  events.EventRecorder
+	log     *slog.Logger
+	term    string // in the names of what only this leader writes
+
+	learn func(zone.ID, rr.Sets) // hears what servers may have besides
+	look  func(zone.ID)          // has a Zone be looked at
+
+	known guarded.Value[storage]
+}
+
+// storage is what is known of the slices and pages that there are.
+type storage struct {
+	zones   map[zone.ID]*storedZone
+	leaving map[zone.ID]bool // Zones of which somebody deletes slices
+}
+
+// A storedZone is what is known of the slices and pages of one Zone, and leads to what they say.
+type storedZone struct {
+	ledger  *ledger
+	slices  map[string]uint64 // versions of the slices that we wrote or found
+	foreign bool              // somebody else wrote to a slice
+	torn    bool              // somebody else took something from a page of the journal
+	looked  bool              // the slices that an earlier run wrote have been compared
+}
+
+// zone returns what is known of a Zone.
+func (m *storage) zone(id zone.ID) *storedZone {
+	if m.zones == nil {
+		m.zones = map[zone.ID]*storedZone{}
+	}
+	s := m.zones[id]
+	if s == nil {
+		s = &storedZone{ledger: &ledger{}, slices: map[string]uint64{}}
+		m.zones[id] = s
+	}
+	return s
+}
+
+// of returns the ledger of a Zone.
+func (b *ledgers) of(id zone.ID) *ledger {
+	m, unlock := b.known.Lock()
+	defer unlock()
+	return m.zone(id).ledger
+}
+
+// entered returns how often something was entered into the journal of a Zone.
+func (b *ledgers) entered(id zone.ID) uint64 {
+	m, unlock := b.known.Lock()
+	defer unlock()
+	if s := m.zones[id]; s != nil {
+		return s.ledger.entries.Load()
+	}
+	return 0
+}
+
+func (b *ledgers) forget(id zone.ID) {
+	m, unlock := b.known.Lock()
+	defer unlock()
+	delete(m.zones, id)
+}
 
 // A ledger knows which sets the cluster has written down for a Zone: those of its
 // status and slices, and those in the journal. A set is in it before it is published
@@ -91,23 +162,23 @@ func merged(a, b rr.Sets) rr.Sets {
 }
 
 // record writes sets into the journal that are not in the ledger yet.
-func (k *Controller) record(ctx context.Context, id zone.ID, z *v1alpha1.Zone, sets []rr.Set) error {
-	l := k.ledgerOf(id)
+func (b *ledgers) record(ctx context.Context, id zone.ID, z *v1alpha1.Zone, sets []rr.Set) error {
+	l := b.of(id)
 	l.turn.Lock()
 	defer l.turn.Unlock()
-	return k.write(ctx, z, l, sets, l.base)
+	return b.write(ctx, z, l, sets, l.base)
 }
 
 // write writes sets into the journal that neither it nor base has. The turn is the caller's.
-func (k *Controller) write(ctx context.Context, z *v1alpha1.Zone, l *ledger, sets []rr.Set, base rr.Sets) error {
-	pages, dirty := k.enter(l, z, sets, base)
+func (b *ledgers) write(ctx context.Context, z *v1alpha1.Zone, l *ledger, sets []rr.Set, base rr.Sets) error {
+	pages, dirty := b.enter(l, z, sets, base)
 	if len(dirty) == 0 {
 		return nil
 	}
 	l.entries.Add(1)
 	l.next += len(pages) - len(l.journal)
 	for _, i := range dirty {
-		if err := k.applySlice(ctx, dialect.ZoneID(z.Namespace, z.Name), z, journalPage(pages[i])); err != nil {
+		if err := b.applySlice(ctx, dialect.ZoneID(z.Namespace, z.Name), z, journalPage(pages[i])); err != nil {
 			for i := range l.journal { // what was sent may still arrive, and must not meet what is written next
 				l.journal[i].open = false
 			}
@@ -123,7 +194,7 @@ func (k *Controller) write(ctx context.Context, z *v1alpha1.Zone, l *ledger, set
 
 // enter returns the journal as it is with those of some sets that base does not have, and
 // which of its pages are to be written. The turn is the caller's.
-func (k *Controller) enter(l *ledger, z *v1alpha1.Zone, sets []rr.Set, base rr.Sets) (pages []page, dirty []int) {
+func (b *ledgers) enter(l *ledger, z *v1alpha1.Zone, sets []rr.Set, base rr.Sets) (pages []page, dirty []int) {
 	pages = slices.Clone(l.journal)
 	for _, set := range sets {
 		known, ok := valueOf(set.Key(), base, pages)
@@ -137,7 +208,7 @@ func (k *Controller) enter(l *ledger, z *v1alpha1.Zone, sets []rr.Set, base rr.S
 			!fresh && pages[last].sets.Len() >= smallPage {
 			last++
 			index := l.next + last - len(l.journal)
-			pages = append(pages, page{name: objects.PartName(z, "journal-"+k.term, index), index: index, open: true})
+			pages = append(pages, page{name: objects.PartName(z, "journal-"+b.term, index), index: index, open: true})
 			fresh = false
 		}
 		if !fresh {
@@ -156,8 +227,7 @@ func (k *Controller) keepGone(ctx context.Context, id zone.ID, z *v1alpha1.Zone,
 	if !out.Keeping {
 		return nil
 	}
-	l := k.ledgerOf(id)
-	keys := append([]rr.Key(nil), out.Lingering...)
+	keys := slices.Clone(out.Lingering)
 	if !out.Confirmed {
 		m, unlock := k.memory.Lock()
 		for key := range m.zoneState(id).gone {
@@ -165,17 +235,24 @@ func (k *Controller) keepGone(ctx context.Context, id zone.ID, z *v1alpha1.Zone,
 		}
 		unlock()
 	}
-	apex := rr.Key{Name: now.Name, Type: rr.TypeNS}
+	return k.ledgers.keep(ctx, z, keys, now, out.Confirmed)
+}
+
+// keep puts sets into the journal that are in the status, and those that a content which is not confirmed lacks.
+func (b *ledgers) keep(ctx context.Context, z *v1alpha1.Zone, keys []rr.Key, now zone.Snapshot,
+	confirmed bool) error {
+	l := b.of(dialect.ZoneID(z.Namespace, z.Name))
 	l.turn.Lock()
 	defer l.turn.Unlock()
-	if !out.Confirmed && l.inherited { // nobody knows what left the content before this operator came
+	if !confirmed && l.inherited { // nobody knows what left the content before this operator came
 		for set := range l.base.All() {
 			if _, there := now.Sets.Get(set.Key()); !there {
 				keys = append(keys, set.Key())
 			}
 		}
 	}
-	if servers, ok := now.Sets.Get(apex); ok && !out.Confirmed {
+	apex := rr.Key{Name: now.Name, Type: rr.TypeNS}
+	if servers, ok := now.Sets.Get(apex); ok && !confirmed {
 		if old, _ := l.base.Get(apex); !covers(servers, old) {
 			keys = append(keys, apex)
 		}
@@ -186,18 +263,17 @@ func (k *Controller) keepGone(ctx context.Context, id zone.ID, z *v1alpha1.Zone,
 			sets = append(sets, set)
 		}
 	}
-	return k.write(ctx, z, l, sets, rr.Sets{}) // although they are still in the status
+	return b.write(ctx, z, l, sets, rr.Sets{}) // although they are still in the status
 }
 
-// flushed notes that the cluster has written down a content, and clears away what is
-// not needed beside it any more.
+// flushed notes that the cluster has written down a content, and clears away what is not needed beside it any more.
 func (k *Controller) flushed(ctx context.Context, id zone.ID, z *v1alpha1.Zone, s zone.Snapshot, out outcome) error {
 	m, unlock := k.memory.Lock()
 	state := m.zoneState(id)
 	keep := state.kept
 	unlock()
 	if z.Status.Slices > 0 || keep > 0 {
-		if err := k.dropSlices(ctx, id, z, keep); err != nil {
+		if err := k.ledgers.dropSlices(ctx, id, z, keep); err != nil {
 			return err
 		}
 	}
@@ -209,17 +285,24 @@ func (k *Controller) flushed(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 		}
 		unlock()
 	}
-	l := k.ledgerOf(id)
+	return k.ledgers.rebase(ctx, z, s.Sets, needed, out.entries)
+}
+
+// rebase takes over a content that the cluster has written down, and clears the journal away unless it is needed beside
+// it, or something has been entered since there were so many entries.
+func (b *ledgers) rebase(ctx context.Context, z *v1alpha1.Zone, content rr.Sets, needed bool, entries uint64) error {
+	id := dialect.ZoneID(z.Namespace, z.Name)
+	l := b.of(id)
 	l.turn.Lock()
-	l.base, l.inherited = s.Sets, false
-	needed = needed || l.entries.Load() != out.entries // for a content that is newer than what out is about
-	if !needed && !l.tidy(s.Sets) {
+	l.base, l.inherited = content, false
+	needed = needed || l.entries.Load() != entries // for a newer content
+	if !needed && !l.tidy(content) {
 		l.drops, l.journal = append(l.drops, l.journal...), nil
 	}
 	drops := slices.Clone(l.drops)
 	l.turn.Unlock()
 	for _, p := range drops {
-		if err := k.deleteSlice(ctx, id, pageObject(z, p)); err != nil {
+		if err := b.deleteSlice(ctx, id, pageObject(z, p)); err != nil {
 			return err // it may be gone all the same
 		}
 		l.turn.Lock()
@@ -256,10 +339,4 @@ func contained(a, b rr.Sets) bool {
 		}
 	}
 	return true
-}
-
-func (k *Controller) ledgerOf(id zone.ID) *ledger {
-	m, unlock := k.memory.Lock()
-	defer unlock()
-	return &m.zoneState(id).ledger
 }

@@ -46,18 +46,18 @@ func TestTheLedgerIsWholeWhileMoreIsWritten(t *testing.T) {
 	k := New(Config{Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(), Clock: backend.SystemClock{}})
 	api := meanwhile{happens: func() {
 		writes++
-		if _, known := k.ledgerOf(id).base.Get(gone.Key()); !known { // the ledger is locked: by who writes
+		if _, known := k.ledgers.of(id).base.Get(gone.Key()); !known { // the ledger is locked: by who writes
 			t.Errorf("during a write the ledger does not know %s", gone.Key())
 		}
 	}}
-	k.Client, k.objects.Client = api, api
-	k.ledgerOf(id).base = setsFor(t, gone, apexOf(t, rr.TypeMX, "10 mail.example.org."))
+	k.ledgers.client, k.objects.Client = api, api
+	k.ledgers.of(id).base = setsFor(t, gone, apexOf(t, rr.TypeMX, "10 mail.example.org."))
 	z := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "org"}}
 	out := outcome{ZoneOutcome: delivery.ZoneOutcome{Keeping: true, Confirmed: true, Lingering: []rr.Key{gone.Key()}}}
 	if err := k.keepGone(t.Context(), id, z, out, zone.Snapshot{Name: parse(t, "example.org.")}); err != nil {
 		t.Fatal(err)
 	}
-	if written := k.ledgerOf(id).journal; writes != 1 || len(written) != 1 || written[0].sets.Len() != 1 {
+	if written := k.ledgers.of(id).journal; writes != 1 || len(written) != 1 || written[0].sets.Len() != 1 {
 		t.Errorf("%d writes, and the journal is %+v", writes, written)
 	}
 }
@@ -78,19 +78,19 @@ func TestAPageThatMayBeGoneSaysNothing(t *testing.T) {
 	again := apexOf(t, rr.TypeA, "192.0.2.1")
 	k := New(Config{Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(), Clock: backend.SystemClock{}})
 	api := unanswered{meanwhile{happens: func() { writes++ }}}
-	k.Client, k.Live, k.objects.Client = api, api, api
+	k.ledgers.client, k.ledgers.live, k.objects.Client = api, api, api
 	z := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "org"}}
-	if err := k.record(t.Context(), id, z, []rr.Set{again}); err != nil || writes != 1 {
+	if err := k.ledgers.record(t.Context(), id, z, []rr.Set{again}); err != nil || writes != 1 {
 		t.Fatalf("%d writes: %v", writes, err)
 	}
 	out := outcome{ZoneOutcome: delivery.ZoneOutcome{Confirmed: true}, entries: 1}
 	if err := k.flushed(t.Context(), id, z, zone.Snapshot{}, out); err == nil {
 		t.Fatal("the page was deleted, and somebody has answered")
 	}
-	if !k.ledgerOf(id).cluttered() {
+	if !k.ledgers.of(id).cluttered() {
 		t.Error("nobody tries again to delete the page")
 	}
-	if err := k.record(t.Context(), id, z, []rr.Set{again}); err != nil || writes != 2 {
+	if err := k.ledgers.record(t.Context(), id, z, []rr.Set{again}); err != nil || writes != 2 {
 		t.Errorf("a set that comes again is not written down: %d writes: %v", writes, err)
 	}
 }

@@ -19,16 +19,16 @@ import (
 )
 
 // applySlice writes a slice, unless the cluster has it like that.
-func (k *Controller) applySlice(ctx context.Context, id zone.ID, z *v1alpha1.Zone, slice *zonefold.ZoneSlice) error {
+func (b *ledgers) applySlice(ctx context.Context, id zone.ID, z *v1alpha1.Zone, slice *zonefold.ZoneSlice) error {
 	slice.Namespace, slice.Zone = z.Namespace, z.Name
 	var have zonefold.ZoneSlice
-	err := k.Client.Get(ctx, client.ObjectKeyFromObject(slice), &have)
+	err := b.client.Get(ctx, client.ObjectKeyFromObject(slice), &have)
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("reading ZoneSlice %s/%s: %w", slice.Namespace, slice.Name, err)
 	}
-	if err == nil && k.sliceCurrent(id, &have) && have.Text == slice.Text &&
+	if err == nil && b.sliceCurrent(id, &have) && have.Text == slice.Text &&
 		equality.Semantic.DeepEqual(have.Entries, slice.Entries) {
-		k.sliceWritten(id, slice.Name, objects.Version(&have))
+		b.sliceWritten(id, slice.Name, objects.Version(&have))
 		return nil
 	}
 	slice.TypeMeta = metav1.TypeMeta{APIVersion: zonefold.GroupVersion.String(), Kind: "ZoneSlice"}
@@ -39,13 +39,13 @@ func (k *Controller) applySlice(ctx context.Context, id zone.ID, z *v1alpha1.Zon
 		APIVersion: v1alpha1.GroupVersion.String(), Kind: "Zone", Name: z.Name, UID: z.UID, Controller: &owner,
 		BlockOwnerDeletion: &owner,
 	}}
-	k.sliceWriting(id, slice.Name)
-	got, err := k.objects.Apply(ctx, slice, "content", nil)
+	b.sliceWriting(id, slice.Name)
+	got, err := b.objects.Apply(ctx, slice, "content", nil)
 	if err != nil {
-		k.sliceWritten(id, slice.Name, objects.Version(&have))
+		b.sliceWritten(id, slice.Name, objects.Version(&have))
 		return err
 	}
-	k.sliceWritten(id, got.GetName(), objects.Version(got))
+	b.sliceWritten(id, got.GetName(), objects.Version(got))
 	return nil
 }
 
@@ -81,9 +81,9 @@ func (k *Controller) writeSlices(ctx context.Context, id zone.ID, z *v1alpha1.Zo
 			ObjectMeta: metav1.ObjectMeta{Name: objects.PartName(z, "slice", i)}, Index: int32(i),
 			Entries: sliceEntries(within(entries, maxStatus)),
 		}
-		if err := k.applySlice(ctx, id, z, slice); err != nil {
+		if err := k.ledgers.applySlice(ctx, id, z, slice); err != nil {
 			_, unlock := k.memory.Lock()
-			if state.parts != nil { // else somebody else has touched a slice meanwhile
+			if state.parts != nil { // else all is divided anew
 				state.parts.spoil()
 			}
 			unlock()
@@ -95,19 +95,19 @@ func (k *Controller) writeSlices(ctx context.Context, id zone.ID, z *v1alpha1.Zo
 }
 
 // dropSlices deletes the slices of a Zone from index keep on, but not its journal.
-func (k *Controller) dropSlices(ctx context.Context, id zone.ID, z *v1alpha1.Zone, keep int) error {
-	return k.deleteSlices(ctx, id, z, func(s *zonefold.ZoneSlice) bool {
+func (b *ledgers) dropSlices(ctx context.Context, id zone.ID, z *v1alpha1.Zone, keep int) error {
+	return b.deleteSlices(ctx, id, z, func(s *zonefold.ZoneSlice) bool {
 		return !s.Journal && (int(s.Index) >= keep || s.Name != objects.PartName(z, "slice", int(s.Index)))
 	})
 }
 
 // deleteSlices deletes those slices of a Zone that nobody needs any more.
-func (k *Controller) deleteSlices(ctx context.Context, id zone.ID, z *v1alpha1.Zone,
+func (b *ledgers) deleteSlices(ctx context.Context, id zone.ID, z *v1alpha1.Zone,
 	needless func(*zonefold.ZoneSlice) bool) error {
-	list, err := k.slicesOf(ctx, z)
+	list, err := b.slicesOf(ctx, z)
 	for i := range list {
 		if s := &list[i]; needless(s) {
-			if err := k.deleteSlice(ctx, id, s); err != nil {
+			if err := b.deleteSlice(ctx, id, s); err != nil {
 				return err
 			}
 		}
@@ -116,14 +116,14 @@ func (k *Controller) deleteSlices(ctx context.Context, id zone.ID, z *v1alpha1.Z
 }
 
 // deleteSlice deletes a slice that nobody needs any more.
-func (k *Controller) deleteSlice(ctx context.Context, id zone.ID, s *zonefold.ZoneSlice) error {
-	k.sliceWritten(id, s.Name, dropped)
-	err := k.freeSlice(ctx, s)
+func (b *ledgers) deleteSlice(ctx context.Context, id zone.ID, s *zonefold.ZoneSlice) error {
+	b.sliceWritten(id, s.Name, dropped)
+	err := b.freeSlice(ctx, s)
 	if err == nil {
-		err = client.IgnoreNotFound(k.objects.Delete(ctx, s))
+		err = client.IgnoreNotFound(b.objects.Delete(ctx, s))
 	}
 	if err != nil {
-		k.sliceWritten(id, s.Name, objects.Version(s))
+		b.sliceWritten(id, s.Name, objects.Version(s))
 	}
 	return err
 }
@@ -133,15 +133,15 @@ func (k *Controller) deleteSlice(ctx context.Context, id zone.ID, s *zonefold.Zo
 const dropped = math.MaxUint64 - 1
 
 // slicesOf lists the slices that a Zone owns, from the cache.
-func (k *Controller) slicesOf(ctx context.Context, z *v1alpha1.Zone) ([]zonefold.ZoneSlice, error) {
-	list, err := k.slicesNamed(ctx, dialect.ZoneID(z.Namespace, z.Name))
+func (b *ledgers) slicesOf(ctx context.Context, z *v1alpha1.Zone) ([]zonefold.ZoneSlice, error) {
+	list, err := b.slicesNamed(ctx, dialect.ZoneID(z.Namespace, z.Name))
 	return slices.DeleteFunc(list, func(s zonefold.ZoneSlice) bool { return !metav1.IsControlledBy(&s, z) }), err
 }
 
 // slicesNamed lists the slices of Zones of one name, also of one that is gone, from the cache.
-func (k *Controller) slicesNamed(ctx context.Context, id zone.ID) ([]zonefold.ZoneSlice, error) {
+func (b *ledgers) slicesNamed(ctx context.Context, id zone.ID) ([]zonefold.ZoneSlice, error) {
 	var list zonefold.ZoneSliceList
-	err := k.Client.List(ctx, &list, client.InNamespace(id.Namespace),
+	err := b.client.List(ctx, &list, client.InNamespace(id.Namespace),
 		client.MatchingLabels{zonefold.ZoneLabel: objects.LabelValue(id.Name)})
 	if err != nil {
 		return nil, fmt.Errorf("listing the ZoneSlices of Zone %s/%s: %w", id.Namespace, id.Name, err)
@@ -152,31 +152,51 @@ func (k *Controller) slicesNamed(ctx context.Context, id zone.ID) ([]zonefold.Zo
 // sliceWriting has the cache's news of a slice taken for our own until sliceWritten
 // notes its version: the watch may be faster than the answer. sliceCurrent reports
 // whether the cache has caught up.
-func (k *Controller) sliceWriting(id zone.ID, name string) {
-	k.sliceWritten(id, name, math.MaxUint64)
+func (b *ledgers) sliceWriting(id zone.ID, name string) {
+	b.sliceWritten(id, name, math.MaxUint64)
 }
 
-func (k *Controller) sliceWritten(id zone.ID, name string, version uint64) {
-	m, unlock := k.memory.Lock()
+func (b *ledgers) sliceWritten(id zone.ID, name string, version uint64) {
+	m, unlock := b.known.Lock()
 	defer unlock()
-	state := m.zoneState(id)
-	if state.slices == nil {
-		state.slices = map[string]uint64{}
-	}
-	state.slices[name] = version
+	m.zone(id).slices[name] = version
 }
 
-func (k *Controller) sliceCurrent(id zone.ID, s *zonefold.ZoneSlice) bool {
-	m, unlock := k.memory.Lock()
+func (b *ledgers) sliceCurrent(id zone.ID, s *zonefold.ZoneSlice) bool {
+	m, unlock := b.known.Lock()
 	defer unlock()
-	return objects.Version(s) >= m.zoneState(id).slices[s.Name]
+	return objects.Version(s) >= m.zone(id).slices[s.Name]
+}
+
+// mayDiffer reports whether the slices of a Zone may not be as they were written.
+func (b *ledgers) mayDiffer(id zone.ID, z *v1alpha1.Zone) bool {
+	m, unlock := b.known.Lock()
+	defer unlock()
+	s := m.zone(id)
+	return s.foreign || !s.looked && z.Status.Slices > 0
+}
+
+// compare notes that all slices of a Zone are going to be compared if somebody else wrote to one, which it reports.
+func (b *ledgers) compare(id zone.ID) (foreign bool) {
+	m, unlock := b.known.Lock()
+	defer unlock()
+	s := m.zone(id)
+	foreign, s.foreign, s.looked = s.foreign, false, true
+	return foreign
+}
+
+// uncompared notes that they were not.
+func (b *ledgers) uncompared(id zone.ID) {
+	m, unlock := b.known.Lock()
+	defer unlock()
+	m.zone(id).foreign = true
 }
 
 // sawSlice has the slices of a Zone compared whose slice somebody else has touched.
-func (k *Controller) sawSlice(s *zonefold.ZoneSlice, gone bool) {
+func (b *ledgers) sawSlice(s *zonefold.ZoneSlice, gone bool) {
 	id := dialect.ZoneID(s.Namespace, s.Zone)
-	m, unlock := k.memory.Lock()
-	state := m.zoneStates[id]
+	m, unlock := b.known.Lock()
+	state := m.zones[id]
 	if state == nil {
 		unlock()
 		return
@@ -188,16 +208,16 @@ func (k *Controller) sawSlice(s *zonefold.ZoneSlice, gone bool) {
 	touched := known != dropped && known != 0 && (gone || objects.Version(s) > known) || known == 0 && s.Journal && !gone
 	if touched && !s.Journal {
 		delete(state.slices, s.Name)
-		state.foreign, state.parts = true, nil
+		state.foreign = true
 	}
 	unlock()
 	if !touched {
 		return
 	}
-	if s.Journal && k.sawPage(id, s, gone) {
-		_, unlock := k.memory.Lock()
+	if s.Journal && b.sawPage(id, s, gone) {
+		_, unlock := b.known.Lock()
 		state.torn = true
 		unlock()
 	}
-	k.enqueue(id)
+	b.look(id)
 }

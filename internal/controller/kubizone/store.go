@@ -23,7 +23,7 @@ func (s *store) k() *Controller { return (*Controller)(s) }
 
 // Load implements controller.Store.
 func (s *store) Load(id zone.ID) (delivery.Stored, bool) {
-	z, err := s.k().zone(context.Background(), id)
+	z, err := zoneAt(context.Background(), s.Client, id)
 	if err != nil {
 		return delivery.Stored{}, false
 	}
@@ -32,8 +32,8 @@ func (s *store) Load(id zone.ID) (delivery.Stored, bool) {
 		UID: z.UID, Created: z.CreationTimestamp.Time, Deleting: !z.DeletionTimestamp.IsZero(),
 		Leave: leaves(z), Content: label.ID, Delivered: deliveredOf(z),
 		Approved:  delivery.Approvals(z.Annotations[zonefold.ApproveAnnotation]),
-		Written:   func() rr.Sets { return s.k().loadLedger(id, z) },
-		Published: func() (zone.Snapshot, bool) { return s.k().published(id, z) },
+		Written:   func() rr.Sets { return s.ledgers.loadLedger(id, z) },
+		Published: func() (zone.Snapshot, bool) { return s.ledgers.published(id, z) },
 	}
 	if out.Deleting {
 		out.Deleted = z.DeletionTimestamp.Time
@@ -92,7 +92,7 @@ func deliveredOf(z *v1alpha1.Zone) []delivery.Delivered {
 // does not show yet would stay, and one that it still shows would be missing.
 func (s *store) Hold(ctx context.Context, id zone.ID, where []delivery.Delivered) error {
 	k := s.k()
-	z, err := k.zone(ctx, id)
+	z, err := zoneAt(ctx, k.Client, id)
 	if err != nil {
 		return client.IgnoreNotFound(err)
 	}
@@ -128,7 +128,7 @@ func (s *store) Hold(ctx context.Context, id zone.ID, where []delivery.Delivered
 		return nil
 	}
 	if !z.DeletionTimestamp.IsZero() { // nobody would free them if the operator ended as soon as the Zone is gone
-		if err := k.deleteSlices(ctx, id, z, func(*zonefold.ZoneSlice) bool { return true }); err != nil {
+		if err := k.ledgers.deleteSlices(ctx, id, z, func(*zonefold.ZoneSlice) bool { return true }); err != nil {
 			return err
 		}
 	}
@@ -146,16 +146,17 @@ func (k *Controller) finalize(ctx context.Context, z object, on bool) error {
 
 // Record implements controller.Store.
 func (s *store) Record(ctx context.Context, id zone.ID, sets []rr.Set) error {
-	z, err := s.k().zone(ctx, id)
+	z, err := zoneAt(ctx, s.Client, id)
 	if err != nil {
 		return err
 	}
-	return s.k().record(ctx, id, z, sets)
+	return s.ledgers.record(ctx, id, z, sets)
 }
 
-func (k *Controller) zone(ctx context.Context, id zone.ID) (*v1alpha1.Zone, error) {
+// zoneAt reads a Zone.
+func zoneAt(ctx context.Context, from client.Reader, id zone.ID) (*v1alpha1.Zone, error) {
 	var z v1alpha1.Zone
-	if err := k.Client.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, &z); err != nil {
+	if err := from.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, &z); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", id, err)
 	}
 	return &z, nil

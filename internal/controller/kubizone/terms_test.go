@@ -75,7 +75,7 @@ func TestALateStatusDoesNotEraseWhereAZoneIs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t)
 			old := c.leader()
-			z, err := old.zone(c.ctx, c.id)
+			z, err := zoneAt(c.ctx, old.Client, c.id)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -128,9 +128,9 @@ func TestWhatSomebodyTakesFromTheJournalIsWrittenAgain(t *testing.T) {
 					t.Fatal(err)
 				}
 				c.eventually("the page", func() string {
-					z, err := l.zone(c.ctx, c.id)
+					z, err := zoneAt(c.ctx, l.Client, c.id)
 					if err == nil {
-						err = l.restorePages(c.ctx, c.id, z)
+						err = l.ledgers.restorePages(c.ctx, c.id, z)
 					}
 					if err != nil {
 						return err.Error()
@@ -152,7 +152,7 @@ func TestTheJournalKeepsWhatCameAfterTheContentThatIsWrittenDown(t *testing.T) {
 	c := newCluster(t)
 	k := c.leader()
 	k.publishes(c, "old")
-	z, err := k.zone(c.ctx, c.id)
+	z, err := zoneAt(c.ctx, k.Client, c.id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func TestTheJournalKeepsWhatCameAfterTheContentThatIsWrittenDown(t *testing.T) {
 		last.load(c)
 		return last.lacks(c, "again")
 	})
-	if page := k.ledgerOf(c.id).journal[0]; page.index == 0 {
+	if page := k.ledgers.of(c.id).journal[0]; page.index == 0 {
 		t.Errorf("the name %s is used twice", page.name)
 	}
 }

@@ -8,18 +8,20 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/objects"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
 // object is what the cache holds.
 type object = client.Object
 
-// label writes the label of the parent, or removes it. The object is then as it is written.
-func (k *Controller) label(ctx context.Context, o object, value string) error {
+// putLabel writes the label of the parent, or removes it. The object is then as it is written.
+func putLabel(ctx context.Context, w *objects.Writer, o object, value string) error {
 	if o.GetLabels()[v1alpha1.ParentZoneLabel] == value {
 		return nil
 	}
@@ -27,7 +29,7 @@ func (k *Controller) label(ctx context.Context, o object, value string) error {
 	if value == "" {
 		label = nil
 	}
-	got, err := k.objects.Change(ctx, o, "metadata",
+	got, err := w.Change(ctx, o, "metadata",
 		map[string]any{"labels": map[string]any{v1alpha1.ParentZoneLabel: label}})
 	if err == nil {
 		o.SetResourceVersion(got.GetResourceVersion())
@@ -42,7 +44,7 @@ func (k *Controller) writeRecord(ctx context.Context, id zone.ID) error {
 		return client.IgnoreNotFound(err)
 	}
 	v, ok := k.Core.Verdict(id)
-	if !ok || k.unjudged(id, &r) {
+	if !ok || k.states.unjudged(id, &r) {
 		return nil
 	}
 	if err := k.objects.Behind(&r); err != nil {
@@ -53,21 +55,21 @@ func (k *Controller) writeRecord(ctx context.Context, id zone.ID) error {
 	if v.Accepted {
 		want = ParentLabel(v.Zone)
 		served = k.Deliveries.Reached(v.Zone, id, keyOf(&r, v))
-		if k.soon(id, served, r.Generation) {
+		if k.states.soon(id, served, r.Generation) {
 			return &controller.Later{After: grace}
 		}
 	}
 	if !r.Status.Unread.Empty() {
 		return k.clean(ctx, id, &r, r.Status.Unread)
 	}
-	if err := k.label(ctx, &r, want); err != nil {
+	if err := putLabel(ctx, k.objects, &r, want); err != nil {
 		return client.IgnoreNotFound(err)
 	}
 	c := controller.Conditions{Old: r.Status.Conditions, Generation: r.Generation, Now: k.Clock.Now()}
 	status := recordStatus(c, v, served)
 	got, err := k.objects.ChangeStatus(ctx, &r, r.Status, status)
 	if err == nil && got != &r || apierrors.IsInvalid(err) {
-		k.recordEvents(&r, r.Status.Conditions, status.Conditions)
+		recordEvents(k.Events, &r, r.Status.Conditions, status.Conditions)
 	}
 	return k.unwritten(id, err)
 }
@@ -100,16 +102,16 @@ func (k *Controller) unwritten(id zone.ID, err error) error {
 // soon reports whether something may settle by itself and has not been so for long: it
 // is on its way, or a server refuses it that may take it once others of the same burst
 // are there, such as an MX before the address of its host.
-func (k *Controller) soon(id zone.ID, served controller.Outcome, generation int64) bool {
+func (t *objectStates) soon(id zone.ID, served controller.Outcome, generation int64) bool {
 	refused := served.Reason == controller.ReasonRejected
-	m, unlock := k.memory.Lock()
+	m, unlock := t.known.Lock()
 	defer unlock()
-	s := m.state(id)
+	s := m.of(id)
 	if served.Reason != controller.ReasonPending && !refused {
 		s.pending = 0
 		return false
 	}
-	now := k.Clock.Now().UnixNano()
+	now := t.clock().UnixNano()
 	if s.pending == 0 || s.generation != generation || s.refused != refused {
 		s.pending, s.generation, s.refused = now, generation, refused
 	}
@@ -124,8 +126,8 @@ func ofOneRecord(c *metav1.Condition) bool {
 
 // recordEvents makes events of what happened to an object: it was refused, it is accepted
 // again, a Backend does not take it. That all is well from the start is no event.
-func (k *Controller) recordEvents(o object, before, after []metav1.Condition) {
-	k.recordHeld(o, before, after)
+func recordEvents(to events.EventRecorder, o object, before, after []metav1.Condition) {
+	recordHeld(to, o, before, after)
 	for _, kind := range []string{controller.ConditionAccepted, controller.ConditionServed} {
 		is, was := meta.FindStatusCondition(after, kind), meta.FindStatusCondition(before, kind)
 		if is == nil {
@@ -141,10 +143,10 @@ func (k *Controller) recordEvents(o object, before, after []metav1.Condition) {
 		switch {
 		case same || quiet:
 		case is.Status == metav1.ConditionFalse:
-			k.Events.Eventf(o, nil, "Warning", is.Reason, kind, "%s", controller.Note(is.Message))
+			to.Eventf(o, nil, "Warning", is.Reason, kind, "%s", controller.Note(is.Message))
 		case was != nil && was.Status == metav1.ConditionFalse && was.Reason != controller.ReasonPending &&
 			was.Reason != controller.ReasonNotAccepted:
-			k.Events.Eventf(o, nil, "Normal", is.Reason, kind, "%s", controller.Note(is.Message))
+			to.Eventf(o, nil, "Normal", is.Reason, kind, "%s", controller.Note(is.Message))
 		}
 	}
 }

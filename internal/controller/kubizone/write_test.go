@@ -1,7 +1,6 @@
 package kubizone
 
 import (
-	"log/slog"
 	"testing"
 	"time"
 
@@ -51,10 +50,10 @@ func TestWhatSettlesByItselfIsNotWorthAWrite(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			clock := &stopped{now: time.Unix(1, 0)}
-			k := New(Config{Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(), Clock: clock})
+			states := &objectStates{clock: clock.Now}
 			for i, l := range c.looks {
 				clock.now = clock.now.Add(l.after)
-				if got := k.soon(dialect.RecordID("a", "www"), controller.Not(l.reason, ""), l.generation); got != l.soon {
+				if got := states.soon(dialect.RecordID("a", "www"), controller.Not(l.reason, ""), l.generation); got != l.soon {
 					t.Errorf("look %d: it waits: %v, want %v", i, got, l.soon)
 				}
 			}
@@ -94,8 +93,7 @@ func TestWhatConcernsAZoneMakesNoEventOfEachRecord(t *testing.T) {
 			return list.List()
 		}
 		recorder := events.NewFakeRecorder(2)
-		k := &Controller{Config: Config{Events: recorder}}
-		k.recordEvents(c.of, conditions(c.before), conditions(c.after))
+		recordEvents(recorder, c.of, conditions(c.before), conditions(c.after))
 		close(recorder.Events)
 		if got := <-recorder.Events; got != c.want {
 			t.Errorf("%s: the event is %q, want %q", c.sentence, got, c.want)

@@ -35,13 +35,7 @@ func (o outcome) unsettled() controller.Outcome {
 }
 
 func (k *Controller) before(id zone.ID) outcome {
-	out := outcome{ceiling: k.ceilings.Known(id)}
-	m, unlock := k.memory.Lock()
-	defer unlock()
-	if s := m.zoneStates[id]; s != nil {
-		out.entries = s.ledger.entries.Load()
-	}
-	return out
+	return outcome{ceiling: k.ceilings.Known(id), entries: k.ledgers.entered(id)}
 }
 
 // verdictOn returns what was decided about a Zone, as far as it matters where the Zone goes.
@@ -58,23 +52,23 @@ func (k *Controller) writeZone(ctx context.Context, id zone.ID) error {
 	out := k.before(id)
 	var z v1alpha1.Zone
 	if err := k.Client.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, &z); apierrors.IsNotFound(err) {
-		return k.freeSlices(ctx, id, nil)
+		return k.ledgers.freeSlices(ctx, id, nil)
 	} else if err != nil {
 		return err
 	}
 	v, ok := k.verdictOn(id, &z)
-	if k.unjudged(id, &z) || !ok && z.DeletionTimestamp.IsZero() {
+	if k.states.unjudged(id, &z) || !ok && z.DeletionTimestamp.IsZero() {
 		return nil
 	}
 	if err := k.objects.Behind(&z); err != nil {
 		return err
 	}
-	if err := k.freeSlices(ctx, id, &z); err != nil {
+	if err := k.ledgers.freeSlices(ctx, id, &z); err != nil {
 		return err
 	}
 	out.ZoneOutcome = k.Deliveries.ZoneOutcome(id)
 	if !ok {
-		if k.soon(id, controller.Not(controller.ReasonPending, ""), z.Generation) {
+		if k.states.soon(id, controller.Not(controller.ReasonPending, ""), z.Generation) {
 			return &controller.Later{After: grace} // it is gone by then, as a rule
 		}
 		v = zone.Verdict{Reason: controller.ReasonWithdrawing, Message: out.Served.Message}
@@ -85,7 +79,7 @@ func (k *Controller) writeZone(ctx context.Context, id zone.ID) error {
 	if err := k.writeMetadata(ctx, &z, v, out.ZoneOutcome); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	if v.Accepted && k.soon(id, out.unsettled(), z.Generation) {
+	if v.Accepted && k.states.soon(id, out.unsettled(), z.Generation) {
 		return &controller.Later{After: grace}
 	}
 	want, later := z.Status, error(nil)
@@ -105,7 +99,7 @@ func (k *Controller) writeZone(ctx context.Context, id zone.ID) error {
 	}
 	got, err := k.objects.ChangeStatus(ctx, &z, z.Status, want)
 	if err == nil && got != &z || apierrors.IsInvalid(err) {
-		k.recordEvents(&z, z.Status.Conditions, want.Conditions)
+		recordEvents(k.Events, &z, z.Status.Conditions, want.Conditions)
 	}
 	if err != nil {
 		return k.unwritten(id, err)
@@ -128,10 +122,10 @@ func (k *Controller) writeMetadata(ctx context.Context, z *v1alpha1.Zone, v zone
 	if v.Accepted && !v.Zone.IsZero() {
 		label = ParentLabel(v.Zone)
 	}
-	if err := k.label(ctx, z, label); err != nil {
+	if err := putLabel(ctx, k.objects, z, label); err != nil {
 		return err
 	}
-	return k.spend(ctx, z, out)
+	return spend(ctx, k.objects, z, out)
 }
 
 // content puts into want what the cluster does not know of the zone's content yet. The
@@ -140,7 +134,7 @@ func (k *Controller) writeMetadata(ctx context.Context, z *v1alpha1.Zone, v zone
 // when there is more to write that has to wait.
 func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, out outcome,
 	want *v1alpha1.ZoneStatus) (*zone.Snapshot, error) {
-	if err := k.restorePages(ctx, id, z); err != nil {
+	if err := k.ledgers.restorePages(ctx, id, z); err != nil {
 		return nil, err
 	}
 	if out.Leaving {
@@ -156,9 +150,9 @@ func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 	s := m.zoneState(id)
 	snapshot, wait := s.content, s.flushed.Add(s.pause).Sub(k.Clock.Now())
 	overdue := k.Clock.Now().Sub(s.changed) > grace/2
-	foreign := s.foreign || !s.looked && z.Status.Slices > 0
 	pause := s.unminted.Add(grace / 2).Sub(k.Clock.Now())
 	unlock()
+	differ := k.ledgers.mayDiffer(id, z)
 	content := engine.Content{Sets: snapshot.Sets, SOA: snapshot.SOA, Hash: snapshot.Hash}.ID()
 	switch {
 	case out.Label.ID != content && overdue && pause > 0:
@@ -173,8 +167,8 @@ func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 		return nil, &controller.Later{}
 	case out.Label.ID != content:
 		return nil, &controller.Later{After: grace / 2}
-	case labelled(z) == (engine.Label{Serial: out.Label.Serial, ID: content}) && !foreign:
-		if out.Confirmed && k.ledgerOf(id).cluttered() {
+	case labelled(z) == (engine.Label{Serial: out.Label.Serial, ID: content}) && !differ:
+		if out.Confirmed && k.ledgers.of(id).cluttered() {
 			return &snapshot, nil // it was written down before every server had it
 		}
 		return nil, nil
@@ -183,9 +177,12 @@ func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 	case k.Core.Busy() && len(z.Status.Entries) > 0:
 		return nil, &controller.Later{After: grace / 2} // a burst is written down once, when it is over
 	}
-	_, unlock = k.memory.Lock()
-	s.foreign, s.looked = false, true
-	unlock()
+	if k.ledgers.compare(id) {
+		differ = true
+		_, unlock := k.memory.Lock()
+		s.parts = nil
+		unlock()
+	}
 	snapshot.SOA.Serial = out.Label.Serial
 	err := k.keepGone(ctx, id, z, out, snapshot)
 	if err == nil && k.past.Keeps() {
@@ -194,10 +191,10 @@ func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 	if err == nil {
 		err = k.flush(ctx, id, z, snapshot, want)
 	}
+	if err != nil && differ {
+		k.ledgers.uncompared(id)
+	}
 	if err != nil {
-		_, unlock := k.memory.Lock()
-		s.foreign = s.foreign || foreign
-		unlock()
 		return nil, err
 	}
 	return &snapshot, nil

@@ -36,7 +36,7 @@ func (k *Controller) Written(ctx context.Context, names []dnsname.Name) ([]rr.Se
 		}
 	}
 	slices.SortStableFunc(zones, func(a, b published) int { return b.name.NumLabels() - a.name.NumLabels() })
-	records, err := k.recordsAt(ctx, names)
+	records, err := recordsAt(ctx, k.Client, names)
 	if err != nil {
 		return nil, err
 	}
@@ -47,9 +47,9 @@ func (k *Controller) Written(ctx context.Context, names []dnsname.Name) ([]rr.Se
 				continue
 			}
 			id, found := dialect.ZoneID(z.of.Namespace, z.of.Name), len(out)
-			out = append(out, addressesIn(k.loadEntries(id, z.of), name, records)...)
+			out = append(out, addressesIn(k.ledgers.loadEntries(id, z.of), name, records)...)
 			if len(out) == found { // of a name that is new, the journal alone may tell; of others it has what was before
-				out = append(out, addressesIn(k.loadLedger(id, z.of), name, records)...)
+				out = append(out, addressesIn(k.ledgers.loadLedger(id, z.of), name, records)...)
 			}
 			if len(out) > found {
 				break
@@ -65,7 +65,7 @@ func (k *Controller) Kept(ctx context.Context, w *zone.World, takes func(rr.Type
 	if err := k.Client.List(ctx, &list); err != nil {
 		return nil, fmt.Errorf("listing Zones: %w", err)
 	}
-	changed, err := k.changed(ctx)
+	changed, err := changed(ctx, k.Client)
 	if err != nil {
 		return nil, err
 	}
@@ -73,9 +73,9 @@ func (k *Controller) Kept(ctx context.Context, w *zone.World, takes func(rr.Type
 	for i := range list.Items {
 		z := &list.Items[i]
 		id := dialect.ZoneID(z.Namespace, z.Name)
-		base := k.loadEntries(id, z)
+		base := k.ledgers.loadEntries(id, z)
 		txn := base.Txn()
-		for set := range k.loadLedger(id, z).All() { // as in Written: it tells of new names alone
+		for set := range k.ledgers.loadLedger(id, z).All() { // as in Written: it tells of new names alone
 			if len(slices.Collect(base.At(set.Name))) == 0 {
 				txn.Put(set)
 			}
@@ -105,9 +105,9 @@ func unlessFormer(kept []zone.Claim, published rr.Sets, changed map[dnsname.Name
 }
 
 // changed returns the Records that were let in and have changed since an earlier run has said so, by their names then.
-func (k *Controller) changed(ctx context.Context) (map[dnsname.Name][]zone.Claim, error) {
+func changed(ctx context.Context, from client.Reader) (map[dnsname.Name][]zone.Claim, error) {
 	out := map[dnsname.Name][]zone.Claim{}
-	err := k.visitRecords(ctx, func(name dnsname.Name, r *v1alpha1.Record) {
+	err := visitRecords(ctx, from, func(name dnsname.Name, r *v1alpha1.Record) {
 		if r.Status.ObservedGeneration != r.Generation &&
 			meta.IsStatusConditionTrue(r.Status.Conditions, controller.ConditionAccepted) {
 			out[name] = append(out[name], dialect.ConvertRecord(r))
@@ -129,13 +129,13 @@ func addressesIn(sets rr.Sets, name dnsname.Name, records map[rr.Key][]string) (
 }
 
 // recordsAt returns what Records ask for at some names, as far as an earlier run has found out where they are.
-func (k *Controller) recordsAt(ctx context.Context, names []dnsname.Name) (map[rr.Key][]string, error) {
+func recordsAt(ctx context.Context, from client.Reader, names []dnsname.Name) (map[rr.Key][]string, error) {
 	looked := map[dnsname.Name]bool{}
 	for _, name := range names {
 		looked[name] = true
 	}
 	out := map[rr.Key][]string{}
-	err := k.visitRecords(ctx, func(name dnsname.Name, r *v1alpha1.Record) {
+	err := visitRecords(ctx, from, func(name dnsname.Name, r *v1alpha1.Record) {
 		if looked[name] {
 			claim := dialect.ConvertRecord(r)
 			key := rr.Key{Name: name, Type: claim.Type}
@@ -147,9 +147,9 @@ func (k *Controller) recordsAt(ctx context.Context, names []dnsname.Name) (map[r
 
 // visitRecords calls visit with each Record of which an earlier run has found out where it is, and with that name. They
 // are only to be read.
-func (k *Controller) visitRecords(ctx context.Context, visit func(dnsname.Name, *v1alpha1.Record)) error {
+func visitRecords(ctx context.Context, from client.Reader, visit func(dnsname.Name, *v1alpha1.Record)) error {
 	var list v1alpha1.RecordList
-	if err := k.Client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+	if err := from.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("listing Records: %w", err)
 	}
 	for i := range list.Items {

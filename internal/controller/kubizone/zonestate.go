@@ -9,8 +9,7 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// A zoneState is what the controller knows about the content of one Zone. Guarded by
-// Controller.mu, except for the ledger.
+// A zoneState is what the controller knows about the content of one Zone.
 type zoneState struct {
 	content zone.Snapshot
 	parts   *division     // nil: not divided
@@ -20,16 +19,10 @@ type zoneState struct {
 	// unminted is when no serial could be had for the content last: who tries writes a ceiling, and each write of one has
 	// the status be looked at again.
 	unminted time.Time
-	gone     map[rr.Key]bool   // keys that left the content since it was written
-	slices   map[string]uint64 // versions of the slices that we wrote or found
-	kept     int               // slices that the last written content is in
-	foreign  bool              // somebody else wrote to a slice
-	torn     bool              // somebody else took something from a page of the journal
-	looked   bool              // the slices that an earlier run wrote have been compared
+	gone     map[rr.Key]bool // keys that left the content since it was written
+	kept     int             // slices that the last written content is in
 	held     []delivery.Delivered
 	holding  bool // held is what we wrote last, the cache may lag behind
-
-	ledger ledger
 }
 
 // zoneState returns the state of a Zone.
@@ -54,6 +47,7 @@ func (k *Controller) forgetZone(id zone.ID) {
 	m, unlock := k.memory.Lock()
 	defer unlock()
 	delete(m.zoneStates, id)
+	k.ledgers.forget(id)
 	k.ceilings.Forget(id)
 	k.past.Forget(id)
 }
