@@ -198,7 +198,7 @@ func (o *response) write(w http.ResponseWriter, x *exchange) {
 // decode reads the body of a request: one JSON value and nothing after it. Members that nobody knows are left out.
 func decode(body []byte, into any) error {
 	if !utf8.Valid(body) {
-		return failed(CodeInvalidRecord, "The body is no UTF-8.")
+		return failed(CodeInvalidRecord, "The body is not UTF-8.")
 	}
 	err := json.Unmarshal(body, into)
 	wrong, isType := errors.AsType[*json.UnmarshalTypeError](err)
@@ -213,7 +213,7 @@ func decode(body []byte, into any) error {
 	case isType:
 		return failed(CodeInvalidRecord, "The member %s cannot be a JSON %s.", clip(wrong.Field), clip(wrong.Value))
 	case isSyntax:
-		return failed(CodeInvalidRecord, "The body is no JSON: %v, at octet %d.", syntax, syntax.Offset)
+		return failed(CodeInvalidRecord, "The body is not JSON: %v, at octet %d.", syntax, syntax.Offset)
 	}
-	return failed(CodeInvalidRecord, "The body is no JSON: %v.", err)
+	return failed(CodeInvalidRecord, "The body is not JSON: %v.", err)
 }

@@ -52,11 +52,11 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	u, err := url.Parse(cfg.Server)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("the server %q is no URL: %w", cfg.Server, err)
+		return nil, fmt.Errorf("the server %q is not a URL: %w", cfg.Server, err)
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return nil, fmt.Errorf("the server %q is no URL such as http://HOST:PORT", cfg.Server)
+		return nil, fmt.Errorf("the server %q is not a URL such as http://HOST:PORT", cfg.Server)
 	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return nil, errors.New("the URL of a server has no user, no query and no fragment")
+		return nil, errors.New("the URL of a server must not have a user, query or fragment")
 	case cfg.Now == nil:
 		return nil, errors.New("dnshook: ClientConfig.Now is not set")
 	}
@@ -84,7 +84,7 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 func ownTransport(bundle []byte) (*http.Transport, error) {
 	base, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {
-		return nil, errors.New("dnshook: ClientConfig.Transport is not set, and http.DefaultTransport is somebody else's")
+		return nil, errors.New("dnshook: ClientConfig.Transport is not set, and http.DefaultTransport is shared")
 	}
 	own := base.Clone()
 	own.MaxIdleConnsPerHost = 16
@@ -93,7 +93,7 @@ func ownTransport(bundle []byte) (*http.Transport, error) {
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(bundle) {
-		return nil, errors.New("the CA bundle for the server of a DNSClass holds no certificate in PEM")
+		return nil, errors.New("the CA bundle for the server of a DNSClass contains no PEM certificate")
 	}
 	own.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	return own, nil
@@ -144,7 +144,7 @@ func (c *Client) Health(ctx context.Context) (Health, error) {
 		}
 		return h, &Error{Status: a.status, Code: a.code(CodeServerError), Message: clip(h.Message)}
 	case readErr != nil:
-		return h, &Error{Status: a.status, Code: CodeServerError, Message: "its answer to /health is no JSON"}
+		return h, &Error{Status: a.status, Code: CodeServerError, Message: "its answer to /health is not JSON"}
 	case h.Status != Healthy:
 		return h, &Error{Status: a.status, Code: CodeServerError,
 			Message: clip(fmt.Sprintf("it says that it is %q: %s", h.Status, h.Message))}
@@ -184,7 +184,7 @@ func (c *Client) doubt(ctx context.Context, a *reply) error {
 	}
 	if _, err := c.Health(ctx); err != nil {
 		return &Error{Code: CodeServerError, Err: err, Message: fmt.Sprintf(
-			"%s, which are not the words of the protocol, and it is not healthy: something else may answer in its place",
+			"%s, which is not an answer of the protocol, and it is not healthy: something else may answer instead",
 			a.said())}
 	}
 	return nil
@@ -194,7 +194,7 @@ func (c *Client) doubt(ctx context.Context, a *reply) error {
 // verify it leaves them out, and takes the signatures of all records but of those that have some.
 func (c *Client) advised(r Record, err error) error {
 	if e, ok := errors.AsType[*Error](err); ok && e.Code == CodeAuthFailed && r.Metadata != nil && !c.cfg.InRDATA {
-		e.Message += "; if it takes records of other types, it may verify the body without record.metadata: set " +
+		e.Message += "; if it accepts records of other types, it may verify the body without record.metadata: set " +
 			"spec.numbersIn of its DNSClass to Values"
 	}
 	return err
@@ -247,7 +247,7 @@ func (c *Client) Get(ctx context.Context, id ID) (Record, bool, error) {
 		err = a.failure()
 	}
 	if err == nil && a.answer.Record == nil {
-		err = &Error{Status: a.status, Code: CodeServerError, Message: "its answer holds no record"}
+		err = &Error{Status: a.status, Code: CodeServerError, Message: "its answer contains no record"}
 	}
 	if err != nil {
 		return Record{}, false, fmt.Errorf("reading %s at %s: %w", id, c.base, err)

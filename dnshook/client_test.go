@@ -177,7 +177,7 @@ func TestA404OfAServerThatIsWell(t *testing.T) {
 		if well := status == 200; (remove == nil) != well || (read == nil) != well || there {
 			t.Errorf("with health %d a deletion comes to %v and a look to %v", status, remove, read)
 		}
-		if remove != nil && !strings.Contains(remove.Error(), "something else may answer in its place") {
+		if remove != nil && !strings.Contains(remove.Error(), "something else may answer instead") {
 			t.Errorf("it says %v", remove)
 		}
 	}

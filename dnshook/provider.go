@@ -51,7 +51,7 @@ type Operation struct {
 var ErrNoGet = errors.New("the server has no GET for records")
 
 // ErrNoBatch says that a server takes no batches, which it need not.
-var ErrNoBatch = errors.New("the server takes no batches")
+var ErrNoBatch = errors.New("the server does not support batches")
 
 // batch does operations together where the provider can, else one after the other.
 func batch(ctx context.Context, p Provider, operations []Operation) []error {

@@ -76,17 +76,18 @@ func (i ID) Canonical() (ID, error) {
 		return ID{}, failed(CodeInvalidRecord, "There is no type %q; there are %s.", clip(i.Type), strings.Join(types, ", "))
 	}
 	if err := check(out.Domain, false); err != nil {
-		return ID{}, failed(CodeInvalidDomain, "The domain %q is none: %v.", clip(i.Domain), err)
+		return ID{}, failed(CodeInvalidDomain, "The domain %q is not valid: %v.", clip(i.Domain), err)
 	}
 	if out.Subdomain == "@" {
 		return out, nil
 	}
 	if err := check(out.Subdomain, true); err != nil {
-		return ID{}, failed(CodeInvalidDomain, "The subdomain %q is none: %v; the domain itself is @.", clip(i.Subdomain),
+		return ID{}, failed(CodeInvalidDomain,
+			"The subdomain %q is not valid: %v; the domain itself is @.", clip(i.Subdomain),
 			err)
 	}
 	if _, err := dnsname.Parse(out.FQDN() + "."); err != nil {
-		return ID{}, failed(CodeInvalidDomain, "%q is no name: %v.", clip(out.FQDN()), err)
+		return ID{}, failed(CodeInvalidDomain, "%q is not a name: %v.", clip(out.FQDN()), err)
 	}
 	return out, nil
 }
@@ -110,7 +111,7 @@ func check(name string, wildcard bool) error {
 		switch c := rest[i]; {
 		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', c == '-', c == '_', c == '.':
 		case c >= 0x80:
-			return fmt.Errorf("it has letters that DNS does not have; write it as xn--…")
+			return fmt.Errorf("it has letters that DNS does not support; write it as xn--…")
 		default:
 			return fmt.Errorf("it has the character %q", c)
 		}

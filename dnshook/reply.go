@@ -71,7 +71,7 @@ func (a *reply) failure() error {
 	case a.parsed && a.answer.Message != "":
 		out.Message = clipped(a.answer.Message)
 	case a.status/100 == 2 && !a.parsed:
-		out.Message = a.said() + "; success is a JSON object, or nothing: something else may answer at its URL"
+		out.Message = a.said() + "; success is a JSON object or an empty body: something else may answer at its URL"
 	default:
 		out.Message = a.said()
 	}

@@ -64,7 +64,7 @@ func NewHandler(cfg HandlerConfig) (*Handler, error) {
 		return nil, errors.New("dnshook: HandlerConfig needs Provider and Now")
 	case (cfg.Keys == nil) != cfg.Unsigned:
 		return nil, errors.New(
-			"dnshook: HandlerConfig needs Keys to verify requests with, or Unsigned to take them from everybody")
+			"dnshook: HandlerConfig needs Keys to verify requests with, or Unsigned to accept them from everyone")
 	case cfg.Path != "" && !strings.HasPrefix(cfg.Path, "/"):
 		return nil, fmt.Errorf("dnshook: the path %q does not start with /", cfg.Path)
 	}
@@ -127,7 +127,7 @@ func (x *exchange) answer(w http.ResponseWriter) (out response) {
 		case x.slots <- struct{}{}:
 			defer func() { <-x.slots }()
 		default:
-			return x.refuse(&Error{Code: CodeRateLimited, Message: "The server has too much to do.", RetryAfter: time.Second})
+			return x.refuse(&Error{Code: CodeRateLimited, Message: "The server is overloaded.", RetryAfter: time.Second})
 		}
 	}
 	ctx := x.request.Context()

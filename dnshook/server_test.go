@@ -457,7 +457,7 @@ func TestAnswersToBatches(t *testing.T) {
 		sentence string
 		status   int
 		body     string
-		none     bool // the server takes no batches
+		none     bool // the server does not support batches
 		code     dnshook.Code
 	}{
 		{"no such path", 404, "404 page not found", true, ""},

@@ -57,7 +57,7 @@ const MinSecret = 16
 func (k Key) Validate() error {
 	switch n := len(k.Secret); {
 	case n == 0:
-		return errors.New("the secret is empty, so anybody could sign with it")
+		return errors.New("the secret is empty, so anyone could sign with it")
 	case n < MinSecret:
 		return fmt.Errorf(
 			"the secret has %d octets, fewer than %d, and could be guessed; make one with `openssl rand -hex 32`, for both ends",

@@ -51,7 +51,7 @@ func (v *Verifier) Verify(ctx context.Context, r *http.Request, body []byte) err
 			"check requests with.", Err: err}
 	}
 	if !slices.ContainsFunc(keys, func(k Key) bool { return k.signs(m, signature) }) {
-		return failed(CodeAuthFailed, "The signature is not the request's.")
+		return failed(CodeAuthFailed, "The signature does not match the request.")
 	}
 	return v.use(ctx, m.Nonce, now)
 }
@@ -74,8 +74,8 @@ func (v *Verifier) use(ctx context.Context, nonce string, now time.Time) error {
 	fresh, err := v.Nonces.Use(ctx, nonce, now, now.Add(2*Window))
 	switch {
 	case errors.Is(err, ErrNoncesFull):
-		return &Error{Status: http.StatusServiceUnavailable, Code: CodeServerError, Message: "The server has had too many " +
-			"requests to take more now.", Err: err, RetryAfter: Window}
+		return &Error{Status: http.StatusServiceUnavailable, Code: CodeServerError, Message: "The server has received too " +
+			"many requests to accept more now.", Err: err, RetryAfter: Window}
 	case err != nil:
 		return &Error{Status: http.StatusServiceUnavailable, Code: CodeServerError, Message: "The server cannot tell " +
 			"whether the request was sent before.", Err: err}

@@ -132,7 +132,7 @@ func (s *settings) handler(p dnshook.Provider, observe func(dnshook.Exchange), l
 		}
 		cfg.Keys = secrets.Keys
 	} else {
-		log.Warn("the server takes requests from everybody who can reach it, because of --unsigned")
+		log.Warn("the server accepts requests from everyone who can reach it, because of --unsigned")
 	}
 	return dnshook.NewHandler(cfg)
 }

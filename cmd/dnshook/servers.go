@@ -69,7 +69,7 @@ func (s *settings) here(ctx context.Context, zones []place, now func() time.Time
 	for _, text := range s.embedded {
 		addr, err := netip.ParseAddrPort(text)
 		if err != nil {
-			return server{}, fmt.Errorf("--embedded %q is no IP address with a port, such as 0.0.0.0:53", text)
+			return server{}, fmt.Errorf("--embedded %q is not an IP address with a port, such as 0.0.0.0:53", text)
 		}
 		opts.Listen = append(opts.Listen, addr)
 	}
@@ -77,7 +77,7 @@ func (s *settings) here(ctx context.Context, zones []place, now func() time.Time
 	for _, text := range s.transfer {
 		prefix, err := netip.ParsePrefix(text)
 		if err != nil {
-			return server{}, fmt.Errorf("--allow-transfer %q is no network, such as 192.0.2.0/24", text)
+			return server{}, fmt.Errorf("--allow-transfer %q is not a network, such as 192.0.2.0/24", text)
 		}
 		rule.Prefixes = append(rule.Prefixes, prefix)
 	}

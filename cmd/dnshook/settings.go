@@ -54,37 +54,36 @@ func parse(args []string, to io.Writer) (*settings, error) {
 	s := &settings{}
 	f := flag.NewFlagSet("dnshook", flag.ContinueOnError)
 	f.SetOutput(to)
-	f.Var(&s.zones, "zone", "a `zone` that records may be in, with =ID behind it where the provider has several of the "+
-		"name; others are refused; "+
-		"of several the longest counts (repeatable)")
+	f.Var(&s.zones, "zone", "a `zone` that records may be in, followed by =ID if the provider has several of that name; "+
+		"records elsewhere are refused; the longest match counts (repeatable)")
 	f.StringVar(&s.kind, "provider", "",
-		"where records go, and for all but embedded by credentials from the environment: `one` of "+
+		"where records go; all except embedded take credentials from the environment: `one` of "+
 			strings.Join(kinds(), ", "))
 	f.Var(&s.config, "provider-config",
 		"a setting of the provider, as `name=value`, such as endpoint=http://127.0.0.1:8080 (repeatable)")
 	f.StringVar(&s.listen, "listen", ":7100", "the `address` for requests")
-	f.StringVar(&s.admin, "admin", ":9100", "the `address` for /metrics, /healthz and /readyz; empty: there are none")
+	f.StringVar(&s.admin, "admin", ":9100", "the `address` for /metrics, /healthz and /readyz; empty turns them off")
 	f.StringVar(&s.path, "path", "", "what comes before /health and /records in `paths`, such as /dns")
 	f.StringVar(&s.certFile, "tls-cert", "", "a `file` with the certificate, in PEM; it is read again when it changes")
 	f.StringVar(&s.keyFile, "tls-key", "", "a `file` with its key")
-	f.Var(&s.secretFiles, "secret-file", "a `file` with a secret that signs requests, of which every octet counts; it "+
-		"is read again when it changes (repeatable)")
+	f.Var(&s.secretFiles, "secret-file",
+		"a `file` with a secret that signs requests; every octet counts; it is read again when it changes (repeatable)")
 	f.StringVar(&s.algorithm, "algorithm", string(dnshook.SHA256), "SHA256 or SHA512")
-	f.DurationVar(&s.grace, "secret-grace", 10*time.Minute, "how long a secret counts on that was replaced")
-	f.BoolVar(&s.unsigned, "unsigned", false, "take requests from everybody who can reach the server")
+	f.DurationVar(&s.grace, "secret-grace", 10*time.Minute, "how long a replaced secret remains valid")
+	f.BoolVar(&s.unsigned, "unsigned", false, "accept requests from everyone who can reach the server")
 	f.IntVar(&s.concurrency, "concurrency", 256,
-		"how many requests are worked on at the same time; others are answered 429")
+		"how many requests are handled at the same time; others are answered 429")
 	f.DurationVar(&s.timeout, "timeout", 20*time.Second, "how long one change at the DNS server may take")
 	f.BoolVar(&s.verbose, "verbose", false, "log every request")
 	f.Var(&s.version, "version", "print the version and end; with =json, as JSON")
-	f.StringVar(&s.update, "rfc2136", "", "a DNS server that takes dynamic updates, as `host:port`")
+	f.StringVar(&s.update, "rfc2136", "", "a DNS server that accepts dynamic updates, as `host:port`")
 	f.StringVar(&s.tsigName, "tsig-name", "", "the `name` of the key that signs updates and transfers")
 	f.StringVar(&s.tsigAlg, "tsig-algorithm", "", "its algorithm (default hmac-sha256)")
 	f.StringVar(&s.tsigFile, "tsig-secret-file", "", "a `file` with its secret, in base64")
 	f.StringVar(&s.powerdns, "powerdns", "", "the `URL` of the API of a PowerDNS Authoritative Server")
 	f.StringVar(&s.serverID, "powerdns-server-id", "", "the server behind the API (default localhost)")
 	f.StringVar(&s.powerdnsKeyFile, "powerdns-key-file", "", "a `file` with the API key")
-	f.StringVar(&s.powerdnsCAs, "powerdns-ca-file", "", "a `file` with certificates of authorities, in PEM")
+	f.StringVar(&s.powerdnsCAs, "powerdns-ca-file", "", "a `file` with CA certificates, in PEM")
 	f.Var(&s.embedded, "embedded",
 		"answer DNS questions from this process, at the `address:port`, over UDP and TCP (repeatable)")
 	f.StringVar(&s.data, "data", "", "the `folder` that keeps the records of --embedded")
@@ -97,7 +96,7 @@ func parse(args []string, to io.Writer) (*settings, error) {
 		return nil, err
 	}
 	if rest := f.Args(); len(rest) > 0 {
-		return nil, fmt.Errorf("%q is no flag", rest[0])
+		return nil, fmt.Errorf("%q is not a flag", rest[0])
 	}
 	if s.version.Asked() {
 		return s, nil
@@ -111,19 +110,20 @@ func parse(args []string, to io.Writer) (*settings, error) {
 func (s *settings) check() error {
 	switch {
 	case len(s.zones) == 0:
-		return errors.New("say with --zone which zones records may be in, such as --zone example.com")
+		return errors.New("name the zones that records may be in, such as --zone example.com")
 	case s.kind == embeddedKind && len(s.config) > 0:
 		return errors.New("--provider-config is for other providers than embedded")
 	case (s.kind == embeddedKind || s.data != "") && (len(s.embedded) == 0 || s.data == ""):
 		return errors.New("--embedded and --data go together")
 	case (len(s.secretFiles) == 0) != s.unsigned:
-		return errors.New("say with --secret-file which secret signs requests, or with --unsigned that nobody has to sign")
+		return errors.New(
+			"name the secret that signs requests with --secret-file, or allow unsigned requests with --unsigned")
 	case (s.certFile == "") != (s.keyFile == ""):
 		return errors.New("--tls-cert and --tls-key go together")
 	case (s.tsigName == "") != (s.tsigFile == ""):
 		return errors.New("--tsig-name and --tsig-secret-file go together")
 	case s.grace < 0 || s.timeout <= 0 || s.concurrency <= 0:
-		return errors.New("--secret-grace, --timeout and --concurrency are above zero")
+		return errors.New("--secret-grace, --timeout and --concurrency must be above zero")
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ func (s *settings) choose() error {
 		}
 	}
 	if !slices.Contains(kinds(), s.kind) {
-		return fmt.Errorf("say with --provider where records go: it is one of %s", strings.Join(kinds(), ", "))
+		return fmt.Errorf("choose where records go with --provider: one of %s", strings.Join(kinds(), ", "))
 	}
 	return nil
 }
@@ -167,7 +167,7 @@ func (s *settings) places() ([]place, error) {
 		text, id, _ := strings.Cut(text, "=")
 		name, err := dnsname.Parse(strings.TrimSuffix(text, ".") + ".")
 		if err != nil {
-			return nil, fmt.Errorf("--zone %q is no name: %w", text, err)
+			return nil, fmt.Errorf("--zone %q is not a name: %w", text, err)
 		}
 		if id != "" && s.kind == embeddedKind {
 			return nil, fmt.Errorf("--zone %s=%s: zones of embedded have no IDs", text, id)

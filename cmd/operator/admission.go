@@ -33,14 +33,14 @@ type admissionOptions struct {
 func admissionFlags(f *flag.FlagSet, o *admissionOptions) {
 	f.StringVar(&o.bind, "admission-bind-address", "0",
 		"`address` at which the API server asks about objects before it stores them, such as :9443; 0 turns it off")
-	f.StringVar(&o.certDir, "admission-cert-dir", "", "`folder` with tls.crt and tls.key for that, which somebody else "+
-		"renews; empty: the operator makes and renews its own")
+	f.StringVar(&o.certDir, "admission-cert-dir", "",
+		"`folder` with tls.crt and tls.key for that, renewed by others; empty: the operator makes and renews its own")
 	f.StringVar(&o.names, "admission-names", "", "further `names` and addresses in that certificate, separated by "+
-		"commas, for API servers that do not ask at the Service "+admission.ServiceName)
+		"commas, for API servers that do not call the Service "+admission.ServiceName)
 	f.DurationVar(&o.lifetime, "admission-certificate-lifetime", 90*24*time.Hour,
 		"how long that certificate is valid; it is renewed after two thirds of that")
 	f.StringVar(&o.clientCA, "admission-client-ca-file", "",
-		"`file` with the authorities, in PEM, that certify the clients that may ask for reviews; empty: every client may")
+		"`file` with the CAs, in PEM, of the clients that may ask for reviews; empty: every client may")
 	f.StringVar(&o.clients, "admission-client-names", "",
 		"`names` that these certificates may have, separated by commas; empty: any")
 	f.BoolVar(&o.lenient, "admission-missing-class-warns", false,
@@ -130,7 +130,7 @@ func splitAddress(text string) (host string, port int, err error) {
 // newKeeper has this operator make and renew the certificate.
 func newKeeper(ctx context.Context, m *parts) (*admission.Keeper, error) {
 	if m.options.admission.lifetime < 10*time.Second {
-		return nil, fmt.Errorf("--admission-certificate-lifetime is %s; a certificate has to last for 10s",
+		return nil, fmt.Errorf("--admission-certificate-lifetime is %s; a certificate must last for at least 10s",
 			m.options.admission.lifetime)
 	}
 	apiService := ""

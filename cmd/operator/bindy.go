@@ -20,11 +20,11 @@ import (
 // fleetFlags are those of the dialect bindy.
 func fleetFlags(f *flag.FlagSet, s *bindydialect.Settings, env func(string) string) {
 	f.StringVar(&s.DefaultNamespace, "bindy-namespace", "dns-system",
-		"`namespace` of the cluster of a ClusterBind9Provider that names none")
+		"`namespace` for clusters of ClusterBind9Providers without a namespace")
 	f.StringVar(&s.ServiceAccount, "service-account", cmp.Or(env("POD_SERVICE_ACCOUNT"), "zonefold-operator"),
-		"`name` of the operator's ServiceAccount, which the sidecars of name servers obey")
+		"`name` of the operator's ServiceAccount, which may call the sidecars of name servers")
 	f.StringVar(&s.BIND9Image, "bind9-image", "internetsystemsconsortium/bind9",
-		"`image` of BIND, without a tag: that is the version that a spec asks for")
+		"`image` of BIND, without a tag; the tag is the version in a spec")
 	f.StringVar(&s.BindcarImage, "bindcar-image", "zonefold/bindcar:"+version.Release(),
 		"`image` of the sidecar of name servers")
 }
@@ -36,7 +36,7 @@ func addBindy(ctx context.Context, m *parts, numbers *controller.Metrics) error 
 		return err
 	}
 	if len(records) < len(bindy.RecordKinds()) {
-		m.log.Warn("PTRRecords are not taken: their CustomResourceDefinition is not installed; apply zonefold's from " +
+		m.log.Warn("PTRRecords are ignored: their CustomResourceDefinition is not installed; apply zonefold's from " +
 			"config/crd and restart the operator")
 	}
 	objects, c, err := m.reads(ctx, dialectBindy, bindy.CacheOptions(m.GetScheme()), bindy.Objects(records))

@@ -77,12 +77,12 @@ func (d *dialects) Set(text string) error {
 			continue
 		}
 		if every := everyDialect(); !every.has(name) {
-			return fmt.Errorf("there is no dialect %s; there are %s", name, strings.Join(every, ", "))
+			return fmt.Errorf("there is no dialect %s; choose from %s", name, strings.Join(every, ", "))
 		}
 		on = append(on, name)
 	}
 	if len(on) == 0 {
-		return fmt.Errorf("an operator without a dialect does nothing; there are %s", strings.Join(everyDialect(), ", "))
+		return fmt.Errorf("an operator without a dialect does nothing; choose from %s", strings.Join(everyDialect(), ", "))
 	}
 	*d = on
 	return nil
@@ -119,7 +119,7 @@ func addDialects(ctx context.Context, m *parts) error {
 		}
 		for _, schema := range d.schemas {
 			if err := schema.Check(ctx, m.GetAPIReader()); err != nil {
-				return fmt.Errorf("the dialect %s cannot work: %w, or take %s out of --dialects", d.group, err, d.name)
+				return fmt.Errorf("the dialect %s cannot work: %w, or remove %s from --dialects", d.group, err, d.name)
 			}
 		}
 		if err := d.add(ctx, m, numbers); err != nil {

@@ -121,7 +121,7 @@ func TestADialectThatIsOffNeedsNothing(t *testing.T) {
 	if text := c.log.String(); strings.Contains(text, "is forbidden") || strings.Contains(text, "kubi.zone") {
 		t.Errorf("the operator does more than its dialect:\n%s", text)
 	}
-	if text := c.log.String(); !strings.Contains(text, "PTRRecords are not taken") {
+	if text := c.log.String(); !strings.Contains(text, "PTRRecords are ignored") {
 		t.Errorf("the operator does not say what it lacks:\n%s", text)
 	}
 	op.Stop()

@@ -43,7 +43,7 @@ func TestDialectsAreNamed(t *testing.T) {
 		{"that of Gardener", []string{"--dialects=gardener"}, dialects{"gardener"}, ""},
 		{"the last flag counts", []string{"--dialects=bindy", "--dialects=kubizone"}, dialects{"kubizone"}, ""},
 		{"one that there is not", []string{"--dialects=bind"}, nil,
-			"there is no dialect bind; there are kubizone, bindy, homelab, gardener"},
+			"there is no dialect bind; choose from kubizone, bindy, homelab, gardener"},
 		{"none", []string{"--dialects="}, nil, "an operator without a dialect does nothing"},
 		{"a name server with nothing to answer", []string{"--dialects=bindy", "--dns-bind-address=:5353"}, nil,
 			"add kubizone to --dialects"},

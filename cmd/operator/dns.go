@@ -164,7 +164,7 @@ func (d *dnsServer) addTo(m ctrl.Manager, source backends.Source) error {
 	}
 	return m.AddReadyzCheck("dns", func(*http.Request) error {
 		if !d.Opened() {
-			return errors.New("the name server does not have all zones yet")
+			return errors.New("the name server does not yet have all zones")
 		}
 		return nil
 	})

@@ -94,7 +94,7 @@ func (p *leaderProxy) secure(own certificate) {
 				return err
 			}
 			if !bytes.Equal(s.PeerCertificates[0].Raw, ours.Certificate[0]) {
-				return errors.New("the leader shows another certificate than this replica has")
+				return errors.New("the leader has another certificate than this replica")
 			}
 			return nil
 		},
@@ -105,7 +105,7 @@ func (p *leaderProxy) secure(own certificate) {
 func (p *leaderProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	at, err := p.leading(r.Context())
 	if err != nil {
-		http.Error(w, fmt.Sprintf("The leader cannot be asked: %v. Try again.", err), http.StatusServiceUnavailable)
+		http.Error(w, fmt.Sprintf("The leader cannot be reached: %v. Try again.", err), http.StatusServiceUnavailable)
 		return
 	}
 	proxy := httputil.ReverseProxy{
@@ -114,7 +114,7 @@ func (p *leaderProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			out.SetURL(&url.URL{Scheme: p.scheme, Host: netip.AddrPortFrom(at.Addr(), p.port).String()})
 		},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
-			http.Error(w, fmt.Sprintf("The leader cannot be asked: %v. Try again.", err), http.StatusServiceUnavailable)
+			http.Error(w, fmt.Sprintf("The leader cannot be reached: %v. Try again.", err), http.StatusServiceUnavailable)
 		},
 	}
 	proxy.ServeHTTP(w, r)

@@ -45,7 +45,7 @@ func (w *words) Set(text string) error {
 	var on []string
 	for word := range strings.SplitSeq(text, ",") {
 		if word = strings.TrimSpace(word); !slices.Contains(w.known, word) {
-			return fmt.Errorf("there is no %q; there are %s", word, strings.Join(w.known, ", "))
+			return fmt.Errorf("there is no %q; choose from %s", word, strings.Join(w.known, ", "))
 		}
 		on = append(on, word)
 	}
@@ -74,7 +74,7 @@ func (e *endpoints) Set(text string) error {
 	for word := range strings.SplitSeq(text, ",") {
 		name, url, ok := strings.Cut(strings.TrimSpace(word), "=")
 		if !ok || !slices.Contains(e.known, name) {
-			return fmt.Errorf("%q is no type=URL; types are %s", word, strings.Join(e.known, ", "))
+			return fmt.Errorf("%q is not of the form type=URL; types are %s", word, strings.Join(e.known, ", "))
 		}
 		e.at[name] = url
 	}
@@ -97,18 +97,18 @@ func gardenerFlags(f *flag.FlagSet, o *gardenerOptions) {
 	o.types = words{all.Providers(), all.Providers()}
 	classes := []string{string(api.ClassGarden), string(api.ClassSeed), string(api.ClassShoot)}
 	o.classes = words{classes, []string{string(api.ClassShoot)}}
-	f.Var(&o.types, "gardener-types", "the `types` of DNSRecords of Gardener that are ours, separated by commas")
-	f.Var(&o.classes, "gardener-classes", "the `classes` of DNSRecords of Gardener that are ours, separated by commas")
+	f.Var(&o.types, "gardener-types", "the `types` of Gardener's DNSRecords to handle, separated by commas")
+	f.Var(&o.classes, "gardener-classes", "the `classes` of Gardener's DNSRecords to handle, separated by commas")
 	f.BoolVar(&o.ignore, "gardener-ignore-operation-annotation", false,
 		"carry out every change of a DNSRecord of Gardener, instead of waiting for the annotation gardener.cloud/operation")
-	f.BoolVar(&o.seed, "gardener-seed", false, "the cluster is a seed of Gardener: DNSRecords may name Secrets of other "+
-		"namespaces, and the operator is heard of by the Lease "+gardener.HeartbeatName)
+	f.BoolVar(&o.seed, "gardener-seed", false, "the cluster is a seed of Gardener: DNSRecords may name Secrets in other "+
+		"namespaces, and the operator renews the Lease "+gardener.HeartbeatName)
 	f.DurationVar(&o.heartbeat, "gardener-heartbeat-interval", 30*time.Second,
 		"how often that Lease is renewed; 0 turns it off")
 	o.endpoints = endpoints{known: all.Providers()}
-	f.Var(&o.endpoints, "gardener-endpoints", "where the services of types of DNSRecords of Gardener are, if not where "+
-		"they are for everybody: `type=URL`, separated by commas")
-	f.BoolVar(&o.admission, "gardener-admission", false, "review DNSRecords of Gardener, as Gardener itself does in seeds")
+	f.Var(&o.endpoints, "gardener-endpoints",
+		"other URLs of the services of types of Gardener's DNSRecords: `type=URL`, separated by commas")
+	f.BoolVar(&o.admission, "gardener-admission", false, "review Gardener's DNSRecords, as Gardener itself does in seeds")
 }
 
 // longestHold is how long Zones wait until it is known which sets in their places are those of DNSRecords: an account

@@ -42,14 +42,14 @@ func parseHooks(env func(string) string) (hooks, error) {
 		}
 		d, err := time.ParseDuration(text)
 		if err != nil || d < time.Millisecond {
-			return h, fmt.Errorf("the environment variable %s is %q, and not a duration such as 10m or 5s", v.name, text)
+			return h, fmt.Errorf("the environment variable %s is %q, not a duration such as 10m or 5s", v.name, text)
 		}
 		*v.into = d
 	}
 	if text := env("DNS_RECORD_RETRY_MAX_ATTEMPTS"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 || n > math.MaxInt32 {
-			return h, fmt.Errorf("the environment variable DNS_RECORD_RETRY_MAX_ATTEMPTS is %q, and not a number such as 5",
+			return h, fmt.Errorf("the environment variable DNS_RECORD_RETRY_MAX_ATTEMPTS is %q, not a number such as 5",
 				text)
 		}
 		h.retry.MaxAttempts = n

@@ -24,11 +24,11 @@ func TestTheEnvironmentOfHomelab(t *testing.T) {
 			"DNS_RECORD_RETRY_MAX_ATTEMPTS": "0",
 		}, "1m0s 1s 1h30m0s 0 1m0s"},
 		{"no unit", map[string]string{"DNS_RECORD_RETRY_BASE_DELAY": "5"},
-			`the environment variable DNS_RECORD_RETRY_BASE_DELAY is "5", and not a duration such as 10m or 5s`},
+			`the environment variable DNS_RECORD_RETRY_BASE_DELAY is "5", not a duration such as 10m or 5s`},
 		{"no time at all", map[string]string{"DNS_CLASS_HEALTH_CHECK_INTERVAL": "0s"},
-			`the environment variable DNS_CLASS_HEALTH_CHECK_INTERVAL is "0s", and not a duration such as 10m or 5s`},
+			`the environment variable DNS_CLASS_HEALTH_CHECK_INTERVAL is "0s", not a duration such as 10m or 5s`},
 		{"less than none", map[string]string{"DNS_RECORD_RETRY_MAX_ATTEMPTS": "-1"},
-			`the environment variable DNS_RECORD_RETRY_MAX_ATTEMPTS is "-1", and not a number such as 5`},
+			`the environment variable DNS_RECORD_RETRY_MAX_ATTEMPTS is "-1", not a number such as 5`},
 	} {
 		t.Run(c.sentence, func(t *testing.T) {
 			o, err := parse(nil, func(name string) string { return c.env[name] })

@@ -20,8 +20,8 @@ import (
 )
 
 func inspectFlags(f *flag.FlagSet, bind *string) {
-	f.StringVar(bind, "inspect-bind-address", "0", "`address` at which the API server asks, for people, what is known of "+
-		"their objects beyond statuses, such as :9444; 0 turns it off. All replicas have the same port; the certificate "+
+	f.StringVar(bind, "inspect-bind-address", "0", "`address` at which the API server asks what is known of people's "+
+		"objects beyond statuses, such as :9444; 0 turns it off. All replicas have the same port; the certificate "+
 		"is that of admission")
 }
 
@@ -97,8 +97,8 @@ func leadsFrom(server *dnsServer, o options) (netip.AddrPort, error) {
 	}
 	ip, err := netip.ParseAddr(o.podIP)
 	if err != nil {
-		return at, fmt.Errorf("the other replicas cannot ask this one at %s: write an address in --inspect-bind-address, or "+
-			"set $POD_IP", at)
+		return at, fmt.Errorf(
+			"the other replicas cannot call this one at %s; use an address in --inspect-bind-address, or set $POD_IP", at)
 	}
 	return netip.AddrPortFrom(ip, at.Port()), nil
 }

@@ -27,15 +27,15 @@ func (f *logFormat) String() string { return string(*f) }
 // Set implements flag.Value.
 func (f *logFormat) Set(s string) error {
 	if *f = logFormat(s); *f != logJSON && *f != logText {
-		return errors.New("it is json or text")
+		return errors.New("it must be json or text")
 	}
 	return nil
 }
 
 func logFlags(f *flag.FlagSet, o *logOptions) {
 	o.format = logJSON
-	f.BoolVar(&o.verbose, "verbose", false, "log what is done too, not only what happens")
-	f.Var(&o.format, "log-format", "how a line of the log is written: `json` or text")
+	f.BoolVar(&o.verbose, "verbose", false, "also log the steps of the operator, not only events")
+	f.Var(&o.format, "log-format", "format of the log: `json` or text")
 }
 
 // handler writes the log.

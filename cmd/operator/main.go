@@ -99,21 +99,21 @@ func parse(args []string, env func(string) string) (options, error) {
 	namespace := cmp.Or(env("POD_NAMESPACE"), "zonefold-system")
 	f := flag.NewFlagSet("operator", flag.ContinueOnError)
 	f.StringVar(&o.kubeconfig, "kubeconfig", env("KUBECONFIG"),
-		"`file` that says how to reach the cluster; empty: the Pod's ServiceAccount")
+		"kubeconfig `file`; empty: the Pod's ServiceAccount")
 	f.StringVar(&o.namespace, "namespace", namespace,
-		"`namespace` of the operator: of its lease and of the Secrets that Backends name")
+		"`namespace` of the operator: of its Lease and of the Secrets of Backends")
 	f.StringVar(&o.credentials, "credentials-namespaces", "",
 		"further `namespaces`, separated by commas, whose Secrets with the label "+zonefold.CredentialsLabel+
 			`: "true" may be read`)
 	f.Var(&o.secrets, "secrets-namespaces",
 		"`namespaces`, separated by commas, whose Secrets the objects of bindy, homelab and gardener may name (default all)")
-	f.BoolVar(&o.election, "leader-elect", true, "let one of several operators act at a time")
+	f.BoolVar(&o.election, "leader-elect", true, "let only one of several operators act at a time")
 	f.DurationVar(&o.lease, "leader-elect-lease-duration", 15*time.Second,
-		"how long nobody else acts after the one that acts was heard of, in whole seconds")
+		"how long other operators wait after the leader's last renewal, in whole seconds")
 	f.DurationVar(&o.renew, "leader-elect-renew-deadline", 10*time.Second,
-		"how long the one that acts tries to be heard of before it ends; less than the lease duration")
+		"how long the leader tries to renew before it ends; less than the lease duration")
 	f.DurationVar(&o.retry, "leader-elect-retry-period", time.Second,
-		"the pause between two tries; an operator that waits to act takes up to 2.2 times as long")
+		"the pause between two tries; an operator that waits to lead takes up to 2.2 times as long")
 	metricsFlags(f, &o.metrics)
 	f.StringVar(&o.health, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0 turns them off")
 	f.StringVar(&o.dns, "dns-bind-address", "0",
@@ -122,7 +122,7 @@ func parse(args []string, env func(string) string) (options, error) {
 		"one's name server (default what it listens on, or $POD_IP)")
 	externalDNSFlags(f, &o.externalDNS)
 	f.StringVar(&o.pprof, "pprof-bind-address", "0",
-		"`address` of /debug/pprof/, which tells everything about the process; 0 turns it off")
+		"`address` of /debug/pprof/, which reveals everything about the process; 0 turns it off")
 	logFlags(f, &o.logs)
 	f.Var(&o.version, "version", "print the version and end; with =json, as JSON")
 	f.IntVar(&o.maxSet, "max-set-size", 0, "records that a set may have (default 100, BIND's limit)")
@@ -131,20 +131,20 @@ func parse(args []string, env func(string) string) (options, error) {
 	f.IntVar(&o.history, "history", 0,
 		"how many ZoneRevisions each Zone of kubi.zone and DNSZone of bindy keeps as its history; 0: none")
 	f.DurationVar(&o.audit, "audit-interval", time.Hour,
-		"how often a zone is read back from its servers, unless its Backend says")
+		"how often a zone is read back from its servers, unless its Backend sets that")
 	f.BoolVar(&o.requireGrants, "require-grants", false,
-		"let nobody have a root Zone without a grant of a Backend, also while no Backend has any")
-	f.BoolVar(&o.clientsHidden, "dns-clients-hidden", false, "warn of transfers that go by addresses: the name server "+
-		"sees those of nodes in the place of those outside of the cluster")
+		"refuse root Zones without a grant of a Backend, even while no Backend has grants")
+	f.BoolVar(&o.clientsHidden, "dns-clients-hidden", false, "warn of transfer rules with addresses: the name server "+
+		"sees addresses of nodes instead of those outside the cluster")
 	sourceFlags(f, &o.sources)
-	f.Var(&o.dialects, "dialects", "the `dialects` that are on, separated by commas")
+	f.Var(&o.dialects, "dialects", "the enabled `dialects`, separated by commas")
 	fleetFlags(f, &o.fleet, env)
 	admissionFlags(f, &o.admission)
 	inspectFlags(f, &o.inspect)
 	gardenerFlags(f, &o.gardener)
 	tenantServersFlags(f, &o.tenants)
-	f.Func("read-memory", "`octets` of memory, such as 128Mi, that everything which is being read from "+
-		"servers may have together, and each answer half of (default a quarter of the memory that the operator may have)",
+	f.Func("read-memory", "`octets` of memory, such as 128Mi, for everything that is being read from servers; one "+
+		"answer may have half (default a quarter of the operator's memory)",
 		o.setReadMemory)
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -167,16 +167,16 @@ func (o *options) check() error {
 	switch {
 	case !unanswered && !o.dialects.has(dialectKubizone):
 		return fmt.Errorf(
-			"--dns-bind-address needs a dialect with zones to answer for: add %s to --dialects, or say --dns-bind-address=0",
+			"--dns-bind-address needs a dialect with zones to answer for: add %s to --dialects, or set --dns-bind-address=0",
 			dialectKubizone)
 	case o.externalDNS.on() && unanswered:
-		return errors.New("--external-dns-bind-address needs a name server of our own, to which replicas turn and " +
-			"Backends of kind embedded belong: say --dns-bind-address too, such as :5353")
+		return errors.New(
+			"--external-dns-bind-address needs the operator's own name server; also set --dns-bind-address, such as :5353")
 	case o.inspects() && !o.admission.on():
-		return errors.New("--inspect-bind-address needs the certificate of admission: say --admission-bind-address too, " +
-			"such as :9443")
+		return errors.New(
+			"--inspect-bind-address needs the certificate of admission; also set --admission-bind-address, such as :9443")
 	case len(o.sources.names) > 0 && !o.dialects.has(dialectKubizone):
-		return fmt.Errorf("--source needs Zones that let names in: add %s to --dialects", dialectKubizone)
+		return fmt.Errorf("--source needs Zones that admit names; add %s to --dialects", dialectKubizone)
 	}
 	if err := o.sources.check(); err != nil {
 		return err
@@ -320,7 +320,7 @@ func filled(c cache.Cache) healthz.Checker {
 		ctx, cancel := context.WithTimeout(r.Context(), time.Second)
 		defer cancel()
 		if !c.WaitForCacheSync(ctx) {
-			return errors.New("the objects of the cluster have not all been read yet")
+			return errors.New("some objects of the cluster have not been read yet")
 		}
 		return nil
 	}

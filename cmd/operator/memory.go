@@ -58,10 +58,10 @@ const leastReadMemory = 16 << 20
 func (o *options) setReadMemory(text string) error {
 	q, err := resource.ParseQuantity(text)
 	if err != nil {
-		return fmt.Errorf("%q is no quantity such as 128Mi: %w", text, err)
+		return fmt.Errorf("%q is not a quantity such as 128Mi: %w", text, err)
 	}
 	if o.readMemory = q.Value(); o.readMemory < leastReadMemory {
-		return errors.New("it has to be 16Mi or more")
+		return errors.New("it must be at least 16Mi")
 	}
 	return nil
 }

@@ -16,10 +16,10 @@ type metricsOptions struct {
 
 func metricsFlags(f *flag.FlagSet, o *metricsOptions) {
 	f.StringVar(&o.address, "metrics-bind-address", ":8080", "`address` of the Prometheus metrics; 0 turns them off")
-	f.BoolVar(&o.protected, "metrics-protected", false, "show metrics over HTTPS only, and to those alone whose token "+
-		"may get /metrics; the operator may have to create TokenReviews and SubjectAccessReviews then")
+	f.BoolVar(&o.protected, "metrics-protected", false, "serve metrics only over HTTPS, and only to tokens that may get "+
+		"/metrics; the operator then needs the rights to create TokenReviews and SubjectAccessReviews")
 	f.StringVar(&o.certDir, "metrics-cert-dir", "", "`folder` with tls.crt and tls.key of protected metrics, which are "+
-		"read again when they change (default: a certificate that nobody has signed, made at each start)")
+		"read again when they change (default: a self-signed certificate, made at each start)")
 }
 
 // server says how metrics are served. A token goes over HTTPS alone.

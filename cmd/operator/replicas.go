@@ -41,7 +41,7 @@ func leaderLock(config *rest.Config, o options, at netip.AddrPort) (*term, error
 }
 
 // errNobodyLeads says that no replica can be asked now.
-var errNobodyLeads = errors.New("nobody leads yet")
+var errNobodyLeads = errors.New("no operator leads yet")
 
 // another returns where a replica leads that is not the one at own.
 func another(ctx context.Context, own netip.AddrPort, leader findLeader) (netip.AddrPort, error) {
@@ -60,7 +60,7 @@ func leaderAddress(ctx context.Context, reader client.Reader, namespace string) 
 		return netip.AddrPort{}, false, nil
 	}
 	if err != nil {
-		return netip.AddrPort{}, false, fmt.Errorf("finding out who leads: %w", err)
+		return netip.AddrPort{}, false, fmt.Errorf("finding the leader: %w", err)
 	}
 	if lease.Spec.HolderIdentity == nil {
 		return netip.AddrPort{}, false, nil
@@ -101,7 +101,7 @@ func advertised(said, podIP string, listen netip.AddrPort) (netip.AddrPort, erro
 	ip, err := netip.ParseAddr(podIP)
 	if err != nil {
 		return netip.AddrPort{}, fmt.Errorf(
-			"the other replicas cannot reach the name server at %s: set --dns-advertise-address, or $POD_IP", listen)
+			"the other replicas cannot reach the name server at %s; set --dns-advertise-address, or $POD_IP", listen)
 	}
 	return netip.AddrPortFrom(ip, listen.Port()), nil
 }
@@ -133,7 +133,7 @@ func replicaKey(ctx context.Context, c client.Client, namespace string) (*embedd
 		return nil, fmt.Errorf("reading the key of the replicas from Secret %s/%s: %w", namespace, replicaSecret, err)
 	}
 	if len(secret.Data["key"]) == 0 {
-		return nil, fmt.Errorf("the Secret %s/%s has no key %q; delete it, and an operator makes another", namespace,
+		return nil, fmt.Errorf("the Secret %s/%s has no key %q; delete it, and the operator makes another", namespace,
 			replicaSecret, "key")
 	}
 	return &embedded.Key{Name: name, Secret: strings.TrimSpace(string(secret.Data["key"]))}, nil

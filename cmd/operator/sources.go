@@ -33,44 +33,44 @@ type sourceOptions struct {
 func sourceFlags(f *flag.FlagSet, o *sourceOptions) {
 	o.cordoned = true
 	d := &o.options
-	f.Var(&o.names, "source", "`sources` of names that are on beside Records, separated by commas: "+
+	f.Var(&o.names, "source", "enabled `sources` of names besides Records, separated by commas: "+
 		strings.Join(sources.Names(), ", ")+" (default none)")
-	f.Func("on-lost-address", "`what` becomes of records when the object that asks for them has no address any more: "+
-		"keep or delete (default keep)", func(text string) error {
+	f.Func("on-lost-address", "`what` to do with records when their object no longer has an address: keep or delete "+
+		"(default keep)", func(text string) error {
 		if o.deleteLost = text == "delete"; text != "keep" && text != "delete" {
-			return errors.New("it is keep or delete")
+			return errors.New("it must be keep or delete")
 		}
 		return nil
 	})
-	f.StringVar(&d.Namespace, "source-namespace", "", "`namespace` of the objects that count (default all)")
+	f.StringVar(&d.Namespace, "source-namespace", "", "`namespace` of the objects to read (default all)")
 	f.StringVar(&d.NodeNamespace, "node-namespace", "kube-system",
-		"`namespace` to which Zones have to delegate the names of Nodes")
-	f.Func("label-filter", "`selector` of the labels of objects that count", selector(&d.Labels))
-	f.Func("annotation-filter", "`selector` of the annotations of objects that count", selector(&d.Annotations))
-	f.Func("fqdn-template", "`template` (Go) of names, separated by commas, of objects that say none",
+		"`namespace` to which Zones must delegate the names of Nodes")
+	f.Func("label-filter", "label `selector` of the objects to read", selector(&d.Labels))
+	f.Func("annotation-filter", "annotation `selector` of the objects to read", selector(&d.Annotations))
+	f.Func("fqdn-template", "Go `template` of names, separated by commas, for objects without names",
 		func(text string) (err error) {
 			d.Template, err = meaning.ParseTemplate(text)
 			return err
 		})
-	f.BoolVar(&d.Combine, "combine-fqdn-annotation", false, "names of the template count beside those of the object")
-	f.BoolVar(&d.IgnoreHostnames, "ignore-hostname-annotation", false, "annotations say no names")
-	f.BoolVar(&d.IgnoreTLS, "ignore-ingress-tls-spec", false, "spec.tls of Ingresses says no names")
-	f.BoolVar(&d.IgnoreRules, "ignore-ingress-rules-spec", false, "spec.rules of Ingresses says no names")
-	f.Var(&o.classes, "ingress-class", "`classes` of the Ingresses that count, separated by commas (default all)")
-	f.Var(&o.types, "service-type-filter", "`types` of the Services that count, separated by commas (default all)")
+	f.BoolVar(&d.Combine, "combine-fqdn-annotation", false, "add the names of the template to those of the object")
+	f.BoolVar(&d.IgnoreHostnames, "ignore-hostname-annotation", false, "ignore names in annotations")
+	f.BoolVar(&d.IgnoreTLS, "ignore-ingress-tls-spec", false, "ignore names in spec.tls of Ingresses")
+	f.BoolVar(&d.IgnoreRules, "ignore-ingress-rules-spec", false, "ignore names in spec.rules of Ingresses")
+	f.Var(&o.classes, "ingress-class", "`classes` of the Ingresses to read, separated by commas (default all)")
+	f.Var(&o.types, "service-type-filter", "`types` of the Services to read, separated by commas (default all)")
 	f.BoolVar(&d.PublishInternal, "publish-internal-services", false,
-		"Services that have only a cluster IP are published under it")
-	f.BoolVar(&d.PublishHostIP, "publish-host-ip", false, "headless Services are published under addresses of nodes")
+		"publish cluster IPs of Services that have no other address")
+	f.BoolVar(&d.PublishHostIP, "publish-host-ip", false, "publish headless Services under addresses of nodes")
 	f.BoolVar(&d.PublishNotReady, "always-publish-not-ready-addresses", false,
-		"headless Services are published with Pods that are not ready")
-	f.BoolVar(&d.InternalIPv6, "expose-internal-ipv6", false, "internal IPv6 addresses of nodes count as external ones")
-	f.BoolVar(&o.cordoned, "exclude-unschedulable", true, "nodes that are cordoned do not count")
-	f.StringVar(&d.GatewayName, "gateway-name", "", "`name` of the Gateways that count (default all)")
-	f.StringVar(&d.GatewayNamespace, "gateway-namespace", "", "`namespace` of the Gateways that count (default all)")
-	f.Func("gateway-label-filter", "`selector` of the labels of Gateways that count", selector(&d.GatewayLabels))
-	f.Func("target-net-filter", "`networks` of the addresses that count, separated by commas; targets that are names do "+
-		"not count then (default all)", networks(&d.Networks))
-	f.Func("exclude-target-net", "`networks` of addresses that do not count, separated by commas (default none)",
+		"publish headless Services with Pods that are not ready")
+	f.BoolVar(&d.InternalIPv6, "expose-internal-ipv6", false, "publish internal IPv6 addresses of nodes as external ones")
+	f.BoolVar(&o.cordoned, "exclude-unschedulable", true, "ignore cordoned nodes")
+	f.StringVar(&d.GatewayName, "gateway-name", "", "`name` of the Gateways to read (default all)")
+	f.StringVar(&d.GatewayNamespace, "gateway-namespace", "", "`namespace` of the Gateways to read (default all)")
+	f.Func("gateway-label-filter", "label `selector` of the Gateways to read", selector(&d.GatewayLabels))
+	f.Func("target-net-filter", "`networks` of the addresses to publish, separated by commas; excludes targets that are "+
+		"names (default all)", networks(&d.Networks))
+	f.Func("exclude-target-net", "`networks` of addresses to ignore, separated by commas (default none)",
 		networks(&d.NotNetworks))
 }
 
@@ -78,7 +78,7 @@ func sourceFlags(f *flag.FlagSet, o *sourceOptions) {
 func (o *sourceOptions) check() error {
 	for _, name := range o.names {
 		if !slices.Contains(sources.Names(), name) {
-			return fmt.Errorf("--source: there is no source %s; there are %s", name, strings.Join(sources.Names(), ", "))
+			return fmt.Errorf("--source: there is no source %s; choose from %s", name, strings.Join(sources.Names(), ", "))
 		}
 	}
 	o.options.IngressClasses, o.options.Unschedulable = o.classes, !o.cordoned
@@ -86,7 +86,7 @@ func (o *sourceOptions) check() error {
 		corev1.ServiceTypeExternalName}
 	for _, text := range o.types {
 		if !slices.Contains(known, corev1.ServiceType(text)) {
-			return fmt.Errorf("--service-type-filter: there is no type %s; there are %v", text, known)
+			return fmt.Errorf("--service-type-filter: there is no type %s; choose from %v", text, known)
 		}
 		o.options.ServiceTypes = append(o.options.ServiceTypes, corev1.ServiceType(text))
 	}

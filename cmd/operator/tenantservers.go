@@ -21,10 +21,10 @@ type tenantServers struct {
 }
 
 func tenantServersFlags(f *flag.FlagSet, o *tenantServers) {
-	f.Var(&o.deny, "tenant-servers-deny", "`addresses` and prefixes that servers named by tenants may not have besides "+
-		"loopback, the link, the API server and the operator, separated by commas, such as 10.0.0.0/8")
+	f.Var(&o.deny, "tenant-servers-deny", "`addresses` and prefixes denied to servers named by tenants, besides "+
+		"loopback, link-local, the API server and the operator, separated by commas, such as 10.0.0.0/8")
 	f.Var(&o.allow, "tenant-servers-allow",
-		"`addresses` and prefixes that servers named by tenants may have all the same, separated by commas")
+		"`addresses` and prefixes allowed to servers named by tenants nevertheless, separated by commas")
 }
 
 // prefixes is a flag: addresses and prefixes, separated by commas.

@@ -39,7 +39,7 @@ func (d *dnsServer) update(ctx context.Context, u embedded.Update) embedded.Upda
 	}
 	answer, err := d.forward(ctx, u.Message)
 	if err != nil {
-		return embedded.Updated{Rcode: dns.RcodeServerFailure, Text: fmt.Sprintf("The leader cannot be asked: %v", err)}
+		return embedded.Updated{Rcode: dns.RcodeServerFailure, Text: fmt.Sprintf("The leader cannot be reached: %v", err)}
 	}
 	return embedded.Updated{Message: answer, Rcode: int(answer[3] & 15)}
 }

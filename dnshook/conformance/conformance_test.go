@@ -412,8 +412,8 @@ func TestInvalidRecordsThatAServerTakesAreCleanedUp(t *testing.T) {
 			t.Errorf("%q is left, and it says %v", left, clean)
 		}
 		for check, want := range map[string]string{
-			"invalid value": "it does not refuse it and answers 200", "no JSON": "it refuses it with 400 no, which is no JSON " +
-				"with an error",
+			"invalid value": "it does not refuse it and answers 200", "no JSON": "it refuses it with 400 no, which is not " +
+				"JSON with an error",
 		} {
 			if r := said[check]; r.Verdict != conformance.Fail || !strings.HasPrefix(r.Sentence, want) {
 				t.Errorf("%s: %v, want %q", check, r, want)

@@ -42,21 +42,21 @@ func malformed(name, sentence, body string) check {
 }
 
 var invalidChecks = []check{
-	malformed("no JSON", "A body that is no JSON is refused.", `{"record":`),
+	malformed("no JSON", "A body that is not JSON is refused.", `{"record":`),
 	malformed("no record", "A body without a record is refused.", `{"operation":"upsert"}`),
-	{"unknown operation", "An operation that there is not is refused.", false, func(ctx context.Context, p *probe) error {
+	{"unknown operation", "An unknown operation is refused.", false, func(ctx context.Context, p *probe) error {
 		body := bytes.Replace(bodyOf(p.own()), []byte(`"upsert"`), []byte(`"rename"`), 1)
 		return p.refused(ctx, p.make(http.MethodPost, "/records", body), bad, invalidRecord)
 	}},
-	invalid("unknown type", "A type that there is not is refused.", func(r *dnshook.Record) { r.Type = "BOGUS" },
+	invalid("unknown type", "An unknown type is refused.", func(r *dnshook.Record) { r.Type = "BOGUS" },
 		invalidRecord),
-	invalid("invalid domain", "A domain that is no name is refused.", func(r *dnshook.Record) {
+	invalid("invalid domain", "A domain that is not a name is refused.", func(r *dnshook.Record) {
 		r.Domain = "exa mple..com"
 	}, invalidDomain, invalidRecord),
-	invalid("invalid subdomain", "A subdomain that is no name is refused.", func(r *dnshook.Record) {
+	invalid("invalid subdomain", "A subdomain that is not a name is refused.", func(r *dnshook.Record) {
 		r.Subdomain = strings.Repeat("x", 64)
 	}, invalidDomain, invalidRecord),
-	invalid("invalid value", "A value that is none of its type is refused.", func(r *dnshook.Record) {
+	invalid("invalid value", "A value that does not fit its type is refused.", func(r *dnshook.Record) {
 		r.Values = []string{"192.0.2.256"}
 	}, invalidValue, invalidRecord),
 	invalid("no values", "A record without values is refused.", func(r *dnshook.Record) { r.Values = []string{} },
@@ -70,14 +70,14 @@ var invalidChecks = []check{
 }
 
 var httpChecks = []check{
-	{"unknown path", "A path that there is not is answered 404.", false, func(ctx context.Context, p *probe) error {
+	{"unknown path", "An unknown path is answered 404.", false, func(ctx context.Context, p *probe) error {
 		got, err := p.send(ctx, p.get("/nothing-is-here"))
 		if err == nil && got.status != http.StatusNotFound {
 			err = fmt.Errorf("it answers %s; want 404", got)
 		}
 		return err
 	}},
-	{"unknown method", "A method that there is not is answered 405 with Allow, or 404.", false,
+	{"unknown method", "An unknown method is answered 405 with Allow, or 404.", false,
 		func(ctx context.Context, p *probe) error {
 			got, err := p.send(ctx, p.make(http.MethodPut, "/records", bodyOf(p.own())))
 			switch {
@@ -90,7 +90,7 @@ var httpChecks = []check{
 			}
 			return nil
 		}},
-	{"content type", "Answers say that they are JSON.", false, func(ctx context.Context, p *probe) error {
+	{"content type", "Answers have the content type of JSON.", false, func(ctx context.Context, p *probe) error {
 		got, err := p.send(ctx, p.get("/health"))
 		if kind := got.header.Get("Content-Type"); err == nil && !strings.HasPrefix(kind, "application/json") {
 			err = fmt.Errorf("its answer to /health has the Content-Type %q; want application/json", kind)

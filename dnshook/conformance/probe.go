@@ -194,7 +194,7 @@ func (s said) refusal(statuses []int, codes ...string) error {
 	case !slices.Contains(statuses, s.status):
 		return fmt.Errorf("it refuses it with %s; %s", s, want)
 	case !s.json || s.Error == nil:
-		return fmt.Errorf("it refuses it with %s, which is no JSON with an error; %s", s, want)
+		return fmt.Errorf("it refuses it with %s, which is not JSON with an error; %s", s, want)
 	case s.Success == nil || *s.Success:
 		return fmt.Errorf(`it answers %s, which lacks "success":false`, s)
 	case !slices.Contains(codes, s.Error.Code):

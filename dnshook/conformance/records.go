@@ -26,7 +26,7 @@ var recordChecks = []check{
 		}
 		return same(*got.Record, r)
 	}},
-	{"upsert again", "The same upsert twice comes to the same.", false, func(ctx context.Context, p *probe) error {
+	{"upsert again", "The same upsert twice has the same result.", false, func(ctx context.Context, p *probe) error {
 		r := p.own()
 		for range 2 {
 			if err := p.taken(ctx, p.upsert(r)); err != nil {
@@ -57,7 +57,7 @@ var recordChecks = []check{
 			}
 			return p.gone(ctx, r.ID())
 		}},
-	{"delete again", "DELETE of a record that there is not is answered 404 or 200.", false,
+	{"delete again", "DELETE of a missing record is answered 404 or 200.", false,
 		func(ctx context.Context, p *probe) error {
 			got, err := p.send(ctx, p.remove(p.own().ID()))
 			if err != nil || got.status == http.StatusOK {
@@ -80,14 +80,14 @@ var recordChecks = []check{
 			}
 			return p.shows(ctx, txt)
 		}},
-	{"get", "GET shows a record, and 404 where there is none.", false, func(ctx context.Context, p *probe) error {
+	{"get", "GET returns a record, or 404 if there is none.", false, func(ctx context.Context, p *probe) error {
 		r := p.own()
 		got, err := p.send(ctx, p.get(r.ID().Path()))
 		if err != nil {
 			return err
 		}
 		if got.status == http.StatusMethodNotAllowed || got.status == http.StatusNotImplemented {
-			return unsupported{"It has no GET for records, so nobody can see whether they are still as they were made."}
+			return unsupported{"It has no GET for records, so it cannot be seen whether they have changed."}
 		}
 		if err := got.refusal([]int{http.StatusNotFound}, notFound); err != nil {
 			return err
@@ -199,7 +199,7 @@ func apex(ctx context.Context, p *probe) error {
 	_, there, err := p.client.Get(ctx, r.ID())
 	switch {
 	case errors.Is(err, dnshook.ErrNoGet):
-		return unsupported{"Without GET nobody can tell what would be overwritten there, so it was left alone."}
+		return unsupported{"Without GET it is unknown what would be overwritten there, so it was left alone."}
 	case err != nil:
 		return err
 	case there:

@@ -76,7 +76,7 @@ func Run(ctx context.Context, cfg Config) ([]Result, error) {
 			return out, errors.Join(ctx.Err(), p.cleanUp(end))
 		}
 	}
-	return append(out, resultOf(check{name: "clean up", sentence: "What was made for these checks is gone."},
+	return append(out, resultOf(check{name: "clean up", sentence: "The records of these checks are gone."},
 		p.cleanUp(ctx))), nil
 }
 

@@ -149,7 +149,7 @@ var nonceChecks = []check{
 		}
 		return p.refused(ctx, other, unauthorized, reused)
 	}},
-	{"replay at once", "Of many that send one request at the same time, one is heard.", true, together},
+	{"replay at once", "Of many identical requests at the same time, one is accepted.", true, together},
 	{"nonce of a stranger", "A client that cannot sign cannot use up nonces: a server verifies the signature first.", true,
 		func(ctx context.Context, p *probe) error {
 			right := p.upsert(p.own())
@@ -185,7 +185,7 @@ func together(ctx context.Context, p *probe) error {
 		}
 		all.Wait()
 		if took != 1 {
-			return fmt.Errorf("of %d requests that are the same, sent at once, it takes %d; want 1", crowd, took)
+			return fmt.Errorf("of %d identical requests, sent at once, it accepts %d; want 1", crowd, took)
 		}
 	}
 	return nil

@@ -82,7 +82,7 @@ func FindZone(ctx context.Context, account Account, name dnsname.Name) (HostedZo
 	zone, ok := ZoneOf(zones, name)
 	if !ok {
 		return HostedZone{}, &Error{Class: ErrNoZone, Cause: CauseInvalid, Err: fmt.Errorf(
-			"none of the %d zones that the credentials reach holds %s", len(zones), name)}
+			"none of the %d zones that the credentials reach contains %s", len(zones), name)}
 	}
 	return zone, nil
 }

@@ -75,7 +75,7 @@ func Exceeded(err error) *Error {
 	case e.Shared:
 		return &Error{Class: ErrThrottled, Err: e}
 	}
-	wayOut := "see what the server holds"
+	wayOut := "see which records the server has"
 	if e.Memory {
 		wayOut += ", or give the operator more memory with --read-memory"
 	}

@@ -20,10 +20,10 @@ func (l *Limits) Unfit(c plan.Change) string {
 		}
 	}
 	if n := len(c.Want.Data); l.MaxSetSize > 0 && n > l.MaxSetSize {
-		return fmt.Sprintf("the server takes at most %d records in a set and this one has %d", l.MaxSetSize, n)
+		return fmt.Sprintf("the server accepts at most %d records in a set, but this one has %d", l.MaxSetSize, n)
 	}
 	if size := l.size(c); l.MaxBytes > 0 && size > l.MaxBytes {
-		return fmt.Sprintf("the set needs a message of %d octets and the server takes at most %d", size, l.MaxBytes)
+		return fmt.Sprintf("the set needs a message of %d octets, but the server accepts at most %d", size, l.MaxBytes)
 	}
 	return ""
 }

@@ -126,9 +126,10 @@ func TestUnfit(t *testing.T) {
 		{"a type that the server does not have", Limits{Refuses: func(rr.Type) string {
 			return "has no such records"
 		}}, "the server has no such records"},
-		{"a set that is too large", Limits{MaxSetSize: 1}, "the server takes at most 1 records in a set and this one has 2"},
+		{"a set that is too large", Limits{MaxSetSize: 1},
+			"the server accepts at most 1 records in a set, but this one has 2"},
 		{"a set that fits no message", Limits{MaxBytes: 10},
-			"the set needs a message of 86 octets and the server takes at most 10"},
+			"the set needs a message of 86 octets, but the server accepts at most 10"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := c.limits.Unfit(change); got != c.want {

@@ -51,7 +51,7 @@ func parseElement(text string) (Element, error) {
 	rest = strings.Trim(rest, " ") // not \n and \t: nobody writes these on purpose
 	e, err := parsePositive(rest)
 	if err != nil {
-		return Element{}, fmt.Errorf("%s is no element of an address match list: %w; %s", quoteShort(text), err, way)
+		return Element{}, fmt.Errorf("%s is not an element of an address match list: %w; %s", quoteShort(text), err, way)
 	}
 	if negated {
 		e.text = "!" + e.text
@@ -69,13 +69,13 @@ func parsePositive(text string) (Element, error) {
 	if strings.Contains(text, "/") {
 		network, err := netip.ParsePrefix(text)
 		if err != nil {
-			return Element{}, fmt.Errorf("it is no network")
+			return Element{}, fmt.Errorf("it is not a network")
 		}
 		return NetworkElement(network)
 	}
 	addr, err := netip.ParseAddr(text)
 	if err != nil {
-		return Element{}, fmt.Errorf("it is no address")
+		return Element{}, fmt.Errorf("it is not an address")
 	}
 	return AddressElement(addr)
 }
@@ -117,7 +117,7 @@ func NetworkElement(network netip.Prefix) (Element, error) {
 	case err != nil:
 		return Element{}, err
 	case !network.IsValid():
-		return Element{}, fmt.Errorf("it is no network")
+		return Element{}, fmt.Errorf("it is not a network")
 	case network.Masked() != network:
 		return Element{}, fmt.Errorf("it is an address inside the network %s; write the network itself", network.Masked())
 	}
@@ -131,9 +131,9 @@ func NetworkElement(network netip.Prefix) (Element, error) {
 func checkAddress(addr netip.Addr) error {
 	switch {
 	case !addr.IsValid():
-		return fmt.Errorf("it is no address")
+		return fmt.Errorf("it is not an address")
 	case addr.Zone() != "":
-		return fmt.Errorf("it has a zone, %s, which holds on one machine only; leave it out", quoteShort(addr.Zone()))
+		return fmt.Errorf("it has a zone, %s, which is valid on one machine only; remove it", quoteShort(addr.Zone()))
 	case addr.Is4In6():
 		return fmt.Errorf("it is an IPv4 address written as IPv6, which matches nothing; write %s", addr.Unmap())
 	}

@@ -35,7 +35,7 @@ var (
 // ServerCommand is a command about the whole server, such as status or reconfig.
 func ServerCommand(verb string) (Command, error) {
 	if !slices.Contains(serverVerbs, verb) {
-		return Command{}, fmt.Errorf("%s is no command about a whole server; there are: %s", quoteShort(verb),
+		return Command{}, fmt.Errorf("%s is not a command for a whole server; commands are: %s", quoteShort(verb),
 			strings.Join(serverVerbs, ", "))
 	}
 	return Command{verb: verb, text: verb}, nil
@@ -44,7 +44,7 @@ func ServerCommand(verb string) (Command, error) {
 // ZoneCommand is a command about a zone, such as freeze.
 func ZoneCommand(verb, zone string) (Command, error) {
 	if !slices.Contains(zoneVerbs, verb) {
-		return Command{}, fmt.Errorf("%s is no command about a zone; there are: %s", quoteShort(verb),
+		return Command{}, fmt.Errorf("%s is not a command for a zone; commands are: %s", quoteShort(verb),
 			strings.Join(zoneVerbs, ", "))
 	}
 	zone, err := checkZone(zone)

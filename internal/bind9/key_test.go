@@ -80,10 +80,10 @@ func TestKeyFiles(t *testing.T) {
 		{"a secret in the place of the name", `key "` + secretText + `" { algorithm hmac-sha256; secret "` + secretText +
 			`"; };`, "!44 characters that look like a secret"},
 		{"a key with the same name in another case", one + strings.Replace(one, `"a"`, `"A"`, 1),
-			"!the key \"A\" is there twice"},
+			"!the key \"A\" occurs twice"},
 		{"two secrets", `key "a" { algorithm hmac-sha256; secret "` + secretText + `"; secret "` + secretText + `"; };`,
 			"!one secret"},
-		{"another statement", one + `controls { };`, "!another statement than key"},
+		{"another statement", one + `controls { };`, "!only the statement key is allowed"},
 		{"an open brace", `key "a" { algorithm hmac-sha256;`, "!a brace is not closed"},
 		{"an open quote", `key "a`, "!not closed by a quote"},
 		{"an open comment", `/* key`, "!not closed by */"},
@@ -148,8 +148,8 @@ func TestClientConfig(t *testing.T) {
 		names(conf.OrderedKeys()) != "b a" {
 		t.Errorf("read %+v with keys %s", conf, names(conf.OrderedKeys()))
 	}
-	for name, want := range map[string]string{"loop.conf": "!more than 16 files", "port.conf": "!no port number",
-		"zones.conf": "!another statement"} {
+	for name, want := range map[string]string{"loop.conf": "!more than 16 files", "port.conf": "!not a port number",
+		"zones.conf": "!are allowed"} {
 		_, err := ParseClientConfig(name, read)
 		checkOutcome(t, "", err, want)
 	}

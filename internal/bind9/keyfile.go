@@ -78,7 +78,7 @@ func (p *clientParser) include(name string) error {
 
 func (p *clientParser) parse(text string) error {
 	if len(text) > maxKeyFile {
-		return fmt.Errorf("it has more than %d octets, and is no key file", maxKeyFile)
+		return fmt.Errorf("it has more than %d octets, so it is not a key file", maxKeyFile)
 	}
 	l := newLexer(text)
 	for {
@@ -89,7 +89,7 @@ func (p *clientParser) parse(text string) error {
 		case t.is("key"):
 			err = p.key(l)
 		case p.keysOnly:
-			err = fmt.Errorf("line %d: there is another statement than key", t.line)
+			err = fmt.Errorf("line %d: only the statement key is allowed", t.line)
 		case t.is("options"):
 			err = p.options(l)
 		case t.is("include"):
@@ -97,7 +97,7 @@ func (p *clientParser) parse(text string) error {
 		case t.is("server"):
 			err = skipStatement(l)
 		default:
-			err = fmt.Errorf("line %d: there is another statement than key, options, server and include", t.line)
+			err = fmt.Errorf("line %d: only the statements key, options, server and include are allowed", t.line)
 		}
 		if err != nil {
 			return err
@@ -137,7 +137,7 @@ func (p *clientParser) key(l *lexer) error {
 	}
 	for _, other := range p.conf.Keys {
 		if sameName(other.Name, k.Name) {
-			return fmt.Errorf("line %d: the key %s is there twice", name.line, quoteShort(k.Name))
+			return fmt.Errorf("line %d: the key %s occurs twice", name.line, quoteShort(k.Name))
 		}
 	}
 	if len(p.conf.Keys) == maxKeys {
@@ -160,7 +160,7 @@ func (p *clientParser) options(l *lexer) error {
 		case clause.is("default-port"):
 			port, err := strconv.ParseUint(value.text, 10, 16)
 			if err != nil || port == 0 {
-				return fmt.Errorf("line %d: the default-port is no port number from 1 to 65535", value.line)
+				return fmt.Errorf("line %d: the default-port is not a port number from 1 to 65535", value.line)
 			}
 			p.conf.DefaultPort = uint16(port)
 		default: // source addresses and the like say nothing about keys

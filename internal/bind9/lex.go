@@ -64,7 +64,7 @@ func (l *lexer) quotedString() (token, error) {
 	case end < 0 || l.rest[1+end] == '\n':
 		return t, fmt.Errorf("line %d: a string is not closed by a quote on its line", l.line)
 	case l.rest[1+end] == '\\':
-		return t, fmt.Errorf("line %d: a string has a backslash, which stands in no name and no secret", l.line)
+		return t, fmt.Errorf("line %d: a string has a backslash, which no name or secret contains", l.line)
 	}
 	t.text = l.rest[1 : 1+end]
 	l.take(end + 2)

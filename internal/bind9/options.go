@@ -74,7 +74,7 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	for _, dir := range []string{o.ConfigDir, o.DataDir} {
 		if err := checkFile(dir); err != nil || !path.IsAbs(dir) {
-			return o, fmt.Errorf("the folder %s is no absolute path of letters, digits, '-', '_' and '.'", quoteShort(dir))
+			return o, fmt.Errorf("the folder %s is not an absolute path of letters, digits, '-', '_' and '.'", quoteShort(dir))
 		}
 	}
 	return o, nil
@@ -129,7 +129,7 @@ func (o Options) listen(field string, list []string) (ACL, error) {
 	}
 	for i, e := range addresses {
 		if strings.Contains(e.text, "key ") {
-			return nil, fmt.Errorf("%s%s[%d]: %s is a key, and a server listens on addresses; write any, none or addresses",
+			return nil, fmt.Errorf("%s%s[%d]: %s is a key, but a server listens on addresses; write any, none or addresses",
 				o.Path, field, i, quoteShort(list[i]))
 		}
 	}
@@ -147,8 +147,9 @@ func (o Options) forwarders() ([]statement, error) {
 	for i, text := range o.Forwarders {
 		r, err := parseForwarder(text)
 		if err != nil {
-			return nil, fmt.Errorf("%sforwarders[%d]: %s is no forwarder: %w; write an IP address, or one with a port such as "+
-				"192.0.2.1:53 or [2001:db8::1]:53",
+			return nil, fmt.Errorf(
+				"%sforwarders[%d]: %s is not a forwarder: %w; write an IP address, or one with a port such as "+
+					"192.0.2.1:53 or [2001:db8::1]:53",
 				o.Path, i, quoteShort(text), err)
 		}
 		all = append(all, r)
@@ -165,7 +166,7 @@ func parseForwarder(text string) (Remote, error) {
 	if err != nil {
 		withPort, err := netip.ParseAddrPort(text)
 		if err != nil || withPort.Port() == 0 {
-			return Remote{}, fmt.Errorf("it is no address")
+			return Remote{}, fmt.Errorf("it is not an address")
 		}
 		addr, port = withPort.Addr(), withPort.Port()
 	}

@@ -20,7 +20,7 @@ var (
 	ErrBadZone   = errors.New("the zone's content cannot be loaded")
 	ErrNoFile    = errors.New("the zone's file is missing")
 	ErrFrozen    = errors.New("the zone is frozen")
-	ErrDynamic   = errors.New("the zone takes updates, and is not reloaded unless it is frozen")
+	ErrDynamic   = errors.New("the zone accepts updates, so it is not reloaded unless it is frozen")
 	ErrBadConfig = errors.New("named refuses the zone's configuration")
 	ErrSyntax    = errors.New("named does not understand the command")
 	ErrFailed    = errors.New("named failed")

@@ -58,7 +58,7 @@ func (p Purpose) Past(names ...string) (count int) {
 func (p Purpose) files(r Ring, controlPort uint16) (map[string]string, error) {
 	current, ok := r.Key()
 	if !ok {
-		return nil, fmt.Errorf("of the keys for the %s, none is in use", p)
+		return nil, fmt.Errorf("none of the keys for the %s is in use", p)
 	}
 	keys := []Key{current}
 	for _, k := range r.Keys {

@@ -167,12 +167,12 @@ func (r Ring) target(current Key, now time.Time, s Settings) (*Key, string) {
 	case s.Unusable:
 		return &current, ""
 	case !s.Purpose.made(current.Name):
-		return r.pending(current, s), fmt.Sprintf("No key is supplied any more, so one is made to follow %q.", current.Name)
+		return r.pending(current, s), fmt.Sprintf("No key is supplied now, so one is made to follow %q.", current.Name)
 	case !s.suits(current):
-		return r.pending(current, s), fmt.Sprintf("Keys are to be %s, and %q is %s.", s.Algorithm, current.Name,
+		return r.pending(current, s), fmt.Sprintf("Keys should be %s, but %q is %s.", s.Algorithm, current.Name,
 			current.Algorithm)
 	case !r.RotateAt.IsZero() && !now.Before(r.RotateAt):
-		return r.pending(current, s), fmt.Sprintf("The key %q was to be used until %s.", current.Name,
+		return r.pending(current, s), fmt.Sprintf("The key %q should be used until %s.", current.Name,
 			r.RotateAt.UTC().Format(time.RFC3339))
 	}
 	return &current, ""
@@ -212,7 +212,7 @@ func (r Ring) toward(target Key, now time.Time, s Settings, accepted func(Key) b
 		return r.bridge(target, now, s, accepted)
 	case taken && same != target:
 		r.Keys[slices.Index(r.Keys, same)] = target
-		return r, Step{Replace, fmt.Sprintf("The supplied key %q has another secret; nobody signs with the old one.",
+		return r, Step{Replace, fmt.Sprintf("The supplied key %q has another secret; no client signs with the old one.",
 			target.Name), now.Add(acceptPoll)}, nil
 	case !taken:
 		r.Keys = append(r.Keys, target)
@@ -267,7 +267,7 @@ func (r Ring) tidy(now time.Time) (Ring, Step, error) {
 	}
 	current, _ := r.Key()
 	r.Keys = []Key{current}
-	return r, Step{Remove, fmt.Sprintf("Nobody signs with another key than %q any more.", r.InUse), r.RotateAt}, nil
+	return r, Step{Remove, fmt.Sprintf("Clients now sign only with the key %q.", r.InUse), r.RotateAt}, nil
 }
 
 // generate makes the key that Count names.

@@ -157,7 +157,7 @@ func (c *Client) open(ctx context.Context, k Key) (*connection, error) {
 		return conn, nil
 	case errors.Is(err, errClosed) || errors.Is(err, errSignature):
 		err = fmt.Errorf(
-			"%w: %s is not among its keys, or its clock differs by more than 5 minutes, or it takes no commands from here",
+			"%w: %s is not among its keys, or its clock differs by more than 5 minutes, or it accepts no commands from here",
 			ErrUnauthorized, k)
 	}
 	conn.close()
@@ -203,7 +203,7 @@ func (c *connection) ask(command string) (table, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrProtocol, err)
 	case reply.text("_ctrl", "_ser") != serial || reply.text("_ctrl", "_rpl") != "1":
-		return nil, fmt.Errorf("%w: the reply is to another message", ErrProtocol)
+		return nil, fmt.Errorf("%w: the reply belongs to another message", ErrProtocol)
 	}
 	return reply, nil
 }

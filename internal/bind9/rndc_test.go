@@ -152,7 +152,7 @@ func TestALongCommand(t *testing.T) {
 	}
 	z.AllowTransfer = append(z.AllowTransfer, z.AllowTransfer...)
 	if _, err := n.Do(t.Context(), must(ModifyZone("long.example", z))); err == nil || !strings.Contains(err.Error(),
-		"more than the 32768 that named takes") {
+		"more than the 32768 that named accepts") {
 		t.Errorf("a command that named would hang up on: %v", err)
 	}
 }

@@ -162,7 +162,7 @@ func readRemotes(clause string, items [][]token) ([]Remote, error) {
 	for _, item := range items {
 		r, err := readRemote(item)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %s is no server: %w", clause, quoteShort(join(item)), err)
+			return nil, fmt.Errorf("%s: %s is not a server: %w", clause, quoteShort(join(item)), err)
 		}
 		all = append(all, r)
 	}
@@ -182,7 +182,7 @@ func readRemote(item []token) (r Remote, err error) {
 		case len(rest) >= 2 && rest[0].is("port"):
 			port, err := strconv.ParseUint(rest[1].text, 10, 16)
 			if err != nil {
-				return r, errors.New("its port is no port number")
+				return r, errors.New("its port is not a port number")
 			}
 			r.Port = uint16(port)
 		case len(rest) >= 2 && rest[0].is("key"):

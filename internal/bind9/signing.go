@@ -80,12 +80,12 @@ func (s Signing) checkedBody(at string, o Options) (string, error) {
 			quoteShort(name), maxPolicy)
 	}
 	if name == ZonePolicy {
-		return "", fmt.Errorf("%spolicy is %q, which the operator uses itself; choose another name, or leave it out", at,
+		return "", fmt.Errorf("%spolicy is %q, which the operator uses itself; choose another name, or remove it", at,
 			name)
 	}
 	if isBuiltin(name) && (name != "default" || s != (Signing{Enabled: true, Policy: name})) {
-		return "", fmt.Errorf("%spolicy is %q, which BIND has built in and which cannot be given other values; choose "+
-			"another name, or leave it out", at, name)
+		return "", fmt.Errorf(
+			"%spolicy is %q, which is built into BIND and cannot be changed; choose another name, or remove it", at, name)
 	}
 	return s.body(at, o)
 }
@@ -124,10 +124,11 @@ func (s Signing) nsec3(o Options) (string, error) {
 	}
 	switch {
 	case s.NSEC3Iterations < 0 || s.NSEC3Iterations > most:
-		return "", fmt.Errorf("%snsec3Iterations is %d; this version of BIND takes 0 to %d, and RFC 9276 asks for 0", at,
+		return "", fmt.Errorf("%snsec3Iterations is %d; this version of BIND accepts 0 to %d, and RFC 9276 asks for 0", at,
 			s.NSEC3Iterations, most)
 	case len(s.NSEC3Salt) > maxElement || !plainText.MatchString(s.NSEC3Salt):
-		return "", fmt.Errorf("%snsec3Salt is no hexadecimal number or \"-\"; leave it out, for BIND makes salts itself", at)
+		return "", fmt.Errorf(
+			"%snsec3Salt is not a hexadecimal number or \"-\"; remove it, because BIND makes salts itself", at)
 	case !s.NSEC3:
 		return "", nil
 	}
@@ -160,13 +161,13 @@ func lifetime(field, text string) (string, error) {
 	case weeks != nil:
 		seconds = sum(weeks[1:], 7*day)
 	default:
-		return "", fmt.Errorf("%s is %s, which is no duration; write unlimited, or such as 90d or P90D", field,
+		return "", fmt.Errorf("%s is %s, which is not a duration; write unlimited, or one such as 90d or P90D", field,
 			quoteShort(text))
 	}
 	const most = 100 * 365 * day // BIND counts seconds in 32 bits
 	if seconds < leastLifetimeDays*day || seconds > most {
 		return "", fmt.Errorf(
-			"%s is %s; write unlimited, or at least %dd, for a new key needs days to be known everywhere, and at most 100 years",
+			"%s is %s; write unlimited, or at least %dd, because a new key needs days to spread, and at most 100 years",
 			field, quoteShort(text), leastLifetimeDays)
 	}
 	return text, nil

@@ -77,7 +77,7 @@ func encode(k Key, fields []field) ([]byte, error) {
 	message := binary.BigEndian.AppendUint32(nil, wireVersion)
 	message = append(append(message, auth...), body...)
 	if len(message) > maxRequest {
-		return nil, fmt.Errorf("the command has %d octets, more than the %d that named takes", len(message), maxRequest)
+		return nil, fmt.Errorf("the command has %d octets, more than the %d that named accepts", len(message), maxRequest)
 	}
 	return message, nil
 }

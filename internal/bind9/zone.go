@@ -84,11 +84,11 @@ func (z Zone) check() error {
 	case z.Type == Secondary && len(z.Primaries) == 0:
 		return errors.New("it is secondary and has no primaries; name at least one")
 	case z.Type == Primary && len(z.Primaries) > 0:
-		return errors.New("it is primary and has primaries; leave them out, or make it secondary")
+		return errors.New("it is primary and has primaries; remove them, or make it secondary")
 	case z.Type == Primary && z.File == "":
 		return errors.New("it is primary and has no file")
 	case z.Type == Secondary && z.AllowUpdate != nil:
-		return errors.New("it is secondary and takes no updates; leave allow-update out")
+		return errors.New("it is secondary and accepts no updates; remove allow-update")
 	}
 	if z.DNSSECPolicy != "" {
 		if err := checkName("DNSSEC policy", z.DNSSECPolicy); err != nil {

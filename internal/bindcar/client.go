@@ -184,7 +184,7 @@ func (c *Client) do(ctx context.Context, method, path string, body, into any) er
 		return nil
 	}
 	if err := json.Unmarshal(text, into); err != nil {
-		return &Error{Class: ErrUnavailable, Status: resp.StatusCode, Text: "the answer is not what it should be: " +
+		return &Error{Class: ErrUnavailable, Status: resp.StatusCode, Text: "the answer is not as expected: " +
 			err.Error()}
 	}
 	return nil

@@ -99,7 +99,7 @@ func (b *bind) loadKeys(ctx context.Context, zone zoneName, policy string) {
 		return
 	}
 	if _, err := b.control.zone(ctx, "loadkeys", zone); err != nil {
-		b.log.Warn("BIND was not told to look at the keys of a zone; it is signed when BIND does by itself", "zone",
+		b.log.Warn("BIND could not be told to load the keys of a zone; it is signed when BIND loads them by itself", "zone",
 			zone.text(), "error", err)
 	}
 }

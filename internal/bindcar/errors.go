@@ -73,11 +73,11 @@ func answer(zone, doing string, err error) error {
 	case errors.Is(err, errOther):
 		return invalid("%s is in BIND's configuration, and is neither primary nor secondary; it is not managed here", zone)
 	case errors.Is(err, bind9.ErrWrongType):
-		return invalid("%s: BIND does not do this with a zone of this type", zone)
+		return invalid("%s: BIND does not support this for a zone of this type", zone)
 	case errors.Is(err, bind9.ErrNotLoaded):
 		return invalid("%s is not loaded yet, or cannot be; GET /api/v1/zones/{name}/status tells", zone)
 	case errors.Is(err, bind9.ErrDynamic):
-		return invalid("%s takes updates, so BIND reads its file again only while it is frozen", zone)
+		return invalid("%s accepts updates, so BIND reads its file again only while it is frozen", zone)
 	}
 	return unavailable(doing+" "+zone, err)
 }

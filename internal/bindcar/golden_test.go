@@ -38,11 +38,11 @@ func TestB1Zones(t *testing.T) {
 	f.want("POST", zone+"/thaw", "", 200,
 		`{"success":true,"message":"Zone example.com thawed successfully","details":"The zone reload and thaw was successful."}`)
 	f.want("POST", zone+"/reload", "", 400,
-		`{"error":"Invalid request: example.com takes updates, so BIND reads its file again only while it is frozen","details":null}`)
+		`{"error":"Invalid request: example.com accepts updates, so BIND reads its file again only while it is frozen","details":null}`)
 	f.want("POST", zone+"/notify", "", 200,
 		`{"success":true,"message":"Notify sent for zone example.com","details":"zone notify queued"}`)
 	f.want("POST", zone+"/retransfer", "", 400,
-		`{"error":"Invalid request: example.com: BIND does not do this with a zone of this type","details":null}`)
+		`{"error":"Invalid request: example.com: BIND does not support this for a zone of this type","details":null}`)
 	f.want("PATCH", zone,
 		`{"alsoNotify":["192.0.2.9","192.0.2.9:5353","[2001:db8::9]:53"],"allowTransfer":["192.0.2.0/24","2001:db8::1"]}`,
 		200, `{"success":true,"message":"Zone example.com modified successfully","details":"zone 'example.com' reconfigured."}`)
@@ -55,9 +55,9 @@ func TestB1Zones(t *testing.T) {
 	f.want("PATCH", zone, `{}`, 400,
 		`{"error":"Invalid request: At least one field (alsoNotify, allowTransfer, allowUpdate, or primaries) must be provided","details":null}`)
 	f.want("PATCH", zone, `{"primaries":["192.0.2.1"]}`, 400,
-		`{"error":"Invalid request: primaries: example.com is a primary zone; only secondary zones have primaries, and at least one","details":null}`)
+		`{"error":"Invalid request: primaries: example.com is a primary zone; only secondary zones have primaries, at least one","details":null}`)
 	f.want("PATCH", zone, `{"alsoNotify":["ns1.example.com"]}`, 400,
-		`{"error":"Invalid request: alsoNotify[0]: \"ns1.example.com\" is no address; write 192.0.2.1, 192.0.2.1:5353, 2001:db8::1 or [2001:db8::1]:5353","details":null}`)
+		`{"error":"Invalid request: alsoNotify[0]: \"ns1.example.com\" is not an address; write 192.0.2.1, 192.0.2.1:5353, 2001:db8::1 or [2001:db8::1]:5353","details":null}`)
 	status, text := f.call("GET", zone+"/status", "")
 	if want :=
 		`{"success":true,"message":"Zone example.com status retrieved","details":"name: example.com\ntype: primary\nfiles: ` +
@@ -163,7 +163,7 @@ func TestB1DocumentPaths(t *testing.T) {
 		`{"success":true,"message":"Zone example.com does not exist","details":""}`)
 	f.want("POST", "/api/notify/example.com", "", 404, `{"error":"Zone not found: example.com","details":null}`)
 	f.want("POST", "/api/addzone/..%2F..%2Fetc", body, 400,
-		`{"error":"Invalid request: the zone name \"../../etc\" is no domain name: labels of 1 to 63 characters, 253 in all","details":null}`)
+		`{"error":"Invalid request: the zone name \"../../etc\" is not a domain name: labels of 1 to 63 characters, 253 in all","details":null}`)
 }
 
 // TestTheDocumentsPathAddsWhatTheBodySays has the fields that the body of POST /api/v1/zones has, too.

@@ -234,11 +234,11 @@ func TestB4StatusWhileLoading(t *testing.T) {
 	f.want("GET", "/api/v1/ready", "", 503,
 		`{"ready":false,"checks":["zone_dir: ok","rndc: ok","content: ok","zones: 1 of 1 not loaded"]}`)
 	f.want("POST", "/api/v1/zones/s.test/freeze", "", 400,
-		`{"error":"Invalid request: s.test: BIND does not do this with a zone of this type","details":null}`)
+		`{"error":"Invalid request: s.test: BIND does not support this for a zone of this type","details":null}`)
 	f.want("POST", "/api/v1/zones/s.test/records", `{"name":"www","type":"A","value":"192.0.2.5"}`, 400,
 		`{"error":"Dynamic updates not enabled: Zone s.test is secondary type. Dynamic updates only supported on primary zones","details":null}`)
 	f.want("PATCH", "/api/v1/zones/s.test", `{"allowUpdate":["192.0.2.1"]}`, 400,
-		`{"error":"Invalid request: allowUpdate: s.test is a secondary zone, and only primary zones take updates","details":null}`)
+		`{"error":"Invalid request: allowUpdate: s.test is a secondary zone, but only primary zones accept updates","details":null}`)
 
 	primary.want("POST", "/api/v1/zones", createBody("s.test", `,"allowTransfer":["127.0.0.1"]`), 201,
 		`{"success":true,"message":"Zone s.test created successfully","details":""}`)

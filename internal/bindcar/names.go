@@ -36,7 +36,7 @@ func parseZone(s string) (zoneName, error) {
 	}
 	name, err := dnsname.Parse(strings.TrimSuffix(s, ".") + ".")
 	if err != nil || name.IsRoot() {
-		return zoneName{}, invalid("the zone name %s is no domain name: labels of 1 to 63 characters, 253 in all", clip(s))
+		return zoneName{}, invalid("the zone name %s is not a domain name: labels of 1 to 63 characters, 253 in all", clip(s))
 	}
 	return zoneName{given: s, name: name}, nil
 }
@@ -105,7 +105,7 @@ func (z zoneName) host(s string) (dnsname.Name, error) {
 	}
 	name, err := z.relative(s)
 	if err != nil || name.IsRoot() {
-		return name, fmt.Errorf("%s is no host name", clip(s))
+		return name, fmt.Errorf("%s is not a host name", clip(s))
 	}
 	return name, nil
 }
@@ -131,7 +131,7 @@ func parseAddress(s string) (ip netip.Addr, port uint16, err error) {
 	both, err := netip.ParseAddrPort(s)
 	if err != nil || both.Port() == 0 || both.Addr().Zone() != "" {
 		return netip.Addr{}, 0, fmt.Errorf(
-			"%s is no address; write 192.0.2.1, 192.0.2.1:5353, 2001:db8::1 or [2001:db8::1]:5353", clip(s))
+			"%s is not an address; write 192.0.2.1, 192.0.2.1:5353, 2001:db8::1 or [2001:db8::1]:5353", clip(s))
 	}
 	return both.Addr(), both.Port(), nil
 }

@@ -19,7 +19,7 @@ const Usage = `usage: bindcar [run|drone] [--debug] [--i-know-this-is-insecure]
        bindcar --version[=json]
 
   run    beside BIND, in its pod (the default)
-  drone  for a BIND elsewhere; BIND_ZONE_DIR has to be set, to a directory that both share at the same path
+  drone  for a BIND elsewhere; BIND_ZONE_DIR must name a directory that both share at the same path
 `
 
 // A mode is what the command line says.
@@ -76,7 +76,7 @@ func parseMode(args []string, env func(string) string) (mode, error) {
 		case i == 0 && arg == "drone":
 			m.drone = true
 		default:
-			return m, fmt.Errorf("%s is no command and no flag\n%s", clip(arg), Usage)
+			return m, fmt.Errorf("%s is neither a command nor a flag\n%s", clip(arg), Usage)
 		}
 	}
 	insecure, err := boolean(env, "BINDCAR_ALLOW_INSECURE_AUTH", false)
@@ -92,12 +92,12 @@ func (s Settings) exposed(m mode) error {
 	}
 	ip, err := netip.ParseAddr(host)
 	if err != nil {
-		return fmt.Errorf("BIND_API_ADDRESS: %s is no IP address", clip(host))
+		return fmt.Errorf("BIND_API_ADDRESS: %s is not an IP address", clip(host))
 	}
 	if s.Token != "" || s.Review != nil || ip.IsLoopback() || m.insecure {
 		return nil
 	}
-	return fmt.Errorf("authentication is disabled and the API would listen on %s, where everybody can reach it; set "+
+	return fmt.Errorf("authentication is disabled and the API would listen on %s, where everyone can reach it; set "+
 		"BIND_API_ADDRESS to 127.0.0.1, "+
 		"or, if something in front of it authenticates, give --i-know-this-is-insecure (BINDCAR_ALLOW_INSECURE_AUTH=true)",
 		s.Listen)
@@ -110,7 +110,7 @@ func parseSwitches(s *Settings, env func(string) string) (err error) {
 	if text := env("BINDCAR_LEAVE_SECS"); text != "" {
 		n, err := strconv.ParseUint(text, 10, 16)
 		if err != nil {
-			return fmt.Errorf("BINDCAR_LEAVE_SECS: %s is no number of seconds from 0 to 65535", clip(text))
+			return fmt.Errorf("BINDCAR_LEAVE_SECS: %s is not a number of seconds from 0 to 65535", clip(text))
 		}
 		s.LeaveFor = time.Duration(n) * time.Second
 	}
@@ -213,7 +213,7 @@ func parseLimit(s *Settings, env func(string) string) (err error) {
 		}
 		n, err := strconv.ParseUint(text, 10, 31)
 		if err != nil || n == 0 {
-			return fmt.Errorf("%s is %s and has to be a number from 1 on", name, clip(text))
+			return fmt.Errorf("%s is %s; it must be a number of 1 or more", name, clip(text))
 		}
 		*into = int(n)
 	}
@@ -235,7 +235,7 @@ func boolean(env func(string) string, name string, otherwise bool) (bool, error)
 	}
 	b, err := strconv.ParseBool(text)
 	if err != nil {
-		return false, fmt.Errorf("%s is %s and has to be true or false", name, clip(text))
+		return false, fmt.Errorf("%s is %s and must be true or false", name, clip(text))
 	}
 	return b, nil
 }

@@ -26,7 +26,7 @@ func parseAuth(s *Settings, env func(string) string) error {
 	shared := strings.TrimSpace(env("BIND_API_TOKEN"))
 	switch {
 	case disabled:
-		s.Warnings = append(s.Warnings, "authentication is disabled: everybody who can reach the API may change zones")
+		s.Warnings = append(s.Warnings, "authentication is disabled: everyone who can reach the API may change zones")
 		return nil
 	case shared != "" && server != "":
 		return errors.New(
@@ -34,7 +34,7 @@ func parseAuth(s *Settings, env func(string) string) error {
 	case shared != "":
 		if env("BIND_ALLOWED_NAMESPACES") != "" || env("BIND_ALLOWED_SERVICE_ACCOUNTS") != "" {
 			s.Warnings = append(s.Warnings,
-				"BIND_API_TOKEN is set, so the lists of allowed namespaces and ServiceAccounts count for nothing")
+				"BIND_API_TOKEN is set, so the lists of allowed namespaces and ServiceAccounts are ignored")
 		}
 		s.Token = shared
 		return nil
@@ -42,7 +42,7 @@ func parseAuth(s *Settings, env func(string) string) error {
 	if server == "" {
 		host, port := env("KUBERNETES_SERVICE_HOST"), env("KUBERNETES_SERVICE_PORT")
 		if host == "" || port == "" {
-			return errors.New("nothing tells who callers are: set BIND_API_TOKEN, or KUBE_API_SERVER, " +
+			return errors.New("callers cannot be identified: set BIND_API_TOKEN, or KUBE_API_SERVER, " +
 				"KUBE_TOKEN_PATH and KUBE_CA_CERT_PATH, or run in a cluster; " +
 				"DISABLE_AUTH=true on a loopback BIND_API_ADDRESS needs none of them")
 		}
@@ -53,7 +53,8 @@ func parseAuth(s *Settings, env func(string) string) error {
 
 func parseReview(s *Settings, env func(string) string, r Reviewer) error {
 	if !strings.HasPrefix(r.APIServer, "https://") {
-		return fmt.Errorf("KUBE_API_SERVER is %s and has to begin with https://: tokens are sent there", clip(r.APIServer))
+		return fmt.Errorf(
+			"KUBE_API_SERVER is %s; it must begin with https:// because tokens are sent there", clip(r.APIServer))
 	}
 	r.Audiences = words(orElse(env("BIND_TOKEN_AUDIENCES"), "bindcar"))
 	r.Namespaces, r.ServiceAccounts = words(env("BIND_ALLOWED_NAMESPACES")), words(env("BIND_ALLOWED_SERVICE_ACCOUNTS"))
@@ -68,7 +69,7 @@ func parseReview(s *Settings, env func(string) string, r Reviewer) error {
 	case err != nil:
 		return err
 	case len(r.Audiences) == 0:
-		return errors.New("BIND_TOKEN_AUDIENCES is empty; a token that is not for us could be anybody's")
+		return errors.New("BIND_TOKEN_AUDIENCES is empty; a token for another audience could come from anyone")
 	case len(r.Namespaces)+len(r.ServiceAccounts) == 0 && !anybody:
 		return errors.New("neither BIND_ALLOWED_SERVICE_ACCOUNTS nor BIND_ALLOWED_NAMESPACES is set, so every " +
 			"ServiceAccount of the cluster could change zones; " +

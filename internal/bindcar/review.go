@@ -72,7 +72,7 @@ func (r *reviews) check(ctx context.Context, token, peer string) error {
 		return v.why
 	}
 	if r.guesses.spent(peer) {
-		return errRefused("the peer has sent too many tokens that are not accepted; this one was not looked at")
+		return errRefused("the peer has sent too many invalid tokens; this one was not checked")
 	}
 	err := r.together(ctx, digest, token)
 	if err != nil {
@@ -117,7 +117,7 @@ func (r *reviews) review(ctx context.Context, digest [sha256.Size]byte, token st
 	status, err := r.ask(ctx, token)
 	if err != nil {
 		r.metrics.reviews.WithLabelValues("failed").Inc()
-		return fmt.Errorf("the API server cannot be asked about the token: %w", err)
+		return fmt.Errorf("the API server cannot review the token: %w", err)
 	}
 	v := verdict{why: r.judge(status), until: r.now().Add(refusedFor)}
 	if v.why == nil {
@@ -152,7 +152,7 @@ func (r *reviews) judge(s reviewStatus) error {
 	case !slices.ContainsFunc(s.Audiences, func(a string) bool { return slices.Contains(r.Audiences, a) }):
 		return errRefused("the token is not for our audience")
 	case !ok:
-		return errRefused("the token is of no ServiceAccount")
+		return errRefused("the token does not belong to a ServiceAccount")
 	case len(r.Namespaces) > 0 && !slices.Contains(r.Namespaces, namespace):
 		return errRefused("the namespace of " + s.User.Username + " is not allowed")
 	case len(r.ServiceAccounts) > 0 && !slices.Contains(r.ServiceAccounts, s.User.Username):

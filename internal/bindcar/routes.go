@@ -116,9 +116,9 @@ func (s *Server) serverRoutes() []route {
 			success: http.StatusOK, errors: serverErrors, handle: s.serverStatus},
 		{method: "GET", path: "/api/v1/server/keys", summary: "which keys of the key file BIND accepts", answer: KeyList{},
 			success: http.StatusOK, errors: serverErrors, handle: s.serverKeys},
-		{method: "GET", path: "/api/v1/server/content", summary: "the zones that there shall be", answer: ContentStatus{},
+		{method: "GET", path: "/api/v1/server/content", summary: "the declared zones", answer: ContentStatus{},
 			success: http.StatusOK, handle: s.getContent},
-		{method: "PUT", path: "/api/v1/server/content", summary: "say which zones there shall be", body: Content{},
+		{method: "PUT", path: "/api/v1/server/content", summary: "declare the zones", body: Content{},
 			answer: ContentStatus{}, success: http.StatusOK,
 			errors: serverErrors[:1], handle: s.putContent},
 	}
@@ -131,7 +131,7 @@ func (s *Server) openRoutes() []route {
 		{method: "GET", path: "/api/v1/health", open: true, unlimited: true, summary: "that the process runs",
 			answer: Health{}, success: http.StatusOK, handle: s.health},
 		{method: "GET", path: "/api/v1/ready", open: true, unlimited: true,
-			summary: "whether BIND has all that it shall have", answer: Readiness{}, success: http.StatusOK,
+			summary: "whether BIND has all declared zones", answer: Readiness{}, success: http.StatusOK,
 			errors: serverErrors[1:], sameBody: true, handle: s.ready},
 		{method: "GET", path: ReadyPath, open: true, unlimited: true, summary: "the same, where the existing bindcar " +
 			"answers nothing", answer: Readiness{}, success: http.StatusOK,

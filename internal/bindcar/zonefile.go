@@ -66,7 +66,7 @@ func (d *draft) soa(c ZoneConfig, now time.Time) (rr.SOA, error) {
 	}
 	if s.RName, err = d.zone.host(c.SOA.AdminEmail); err != nil || strings.Contains(c.SOA.AdminEmail, "@") {
 		return s, fmt.Errorf(
-			"soa.adminEmail: %s is no mailbox in the form of a name, such as admin.example.com. for admin@example.com",
+			"soa.adminEmail: %s is not a mailbox in the form of a name, such as admin.example.com. for admin@example.com",
 			clip(c.SOA.AdminEmail))
 	}
 	for _, v := range []uint32{s.TTL, s.Refresh, s.Retry, s.Expire, s.Minimum} {
@@ -115,7 +115,7 @@ func (d *draft) servers(c ZoneConfig) error {
 		for _, text := range addresses[s] {
 			ip, err := netip.ParseAddr(text)
 			if err != nil || ip.Zone() != "" {
-				return fmt.Errorf("nameServerIps: the address %s of %s is none", clip(text), clip(s))
+				return fmt.Errorf("nameServerIps: the address %s of %s is not an IP address", clip(text), clip(s))
 			}
 			typ := rr.TypeAAAA
 			if ip.Is4() {

@@ -155,11 +155,11 @@ func (b *bind) modify(ctx context.Context, zone zoneName, change ModifyZone) (st
 		return "", err
 	}
 	if change.Primaries != nil && (old.Type != bind9.Secondary || len(*change.Primaries) == 0) {
-		return "", invalid("primaries: %s is a %s zone; only secondary zones have primaries, and at least one", zone.given,
+		return "", invalid("primaries: %s is a %s zone; only secondary zones have primaries, at least one", zone.given,
 			old.Type)
 	}
 	if change.AllowUpdate != nil && len(*change.AllowUpdate) > 0 && old.Type != bind9.Primary {
-		return "", invalid("allowUpdate: %s is a %s zone, and only primary zones take updates", zone.given, old.Type)
+		return "", invalid("allowUpdate: %s is a %s zone, but only primary zones accept updates", zone.given, old.Type)
 	}
 	next, err := b.changed(old, change)
 	if err != nil {

@@ -18,7 +18,7 @@ func held(z bind9.Zone) bool {
 // hold holds a zone.
 func hold(z *bind9.Zone) error {
 	if z.AllowUpdate == nil {
-		return invalid("held: nobody may update the zone, so nobody could fill it; name a key in updateKeyName")
+		return invalid("held: no key may update the zone, so it could not be filled; name a key in updateKeyName")
 	}
 	z.AllowQuery, z.AllowTransfer, z.AlsoNotify = z.AllowUpdate, bind9.ACL{}, nil
 	return nil
@@ -38,8 +38,8 @@ func (b *bind) changed(z bind9.Zone, change ModifyZone) (bind9.Zone, error) {
 	was := held(z)
 	stays := was && change.Held == nil || change.Held != nil && *change.Held
 	if stays && (change.AlsoNotify != nil || change.AllowTransfer != nil) {
-		return z, invalid("held: there is nobody to notify or to transfer to while the zone is held; give alsoNotify and " +
-			"allowTransfer with held false")
+		return z, invalid(
+			"held: a held zone is neither notified of nor transferred; set alsoNotify and allowTransfer with held false")
 	}
 	if was && !stays {
 		z.AllowQuery, z.AllowTransfer = nil, nil

@@ -15,7 +15,7 @@ func TestHeldZones(t *testing.T) {
 	const zone = "/api/v1/zones/h.test"
 	held := strings.Replace(createBody("h.test", `,"alsoNotify":["192.0.2.1"]`), `"zoneType"`, `"held":true,"zoneType"`, 1)
 	f.want("POST", "/api/v1/zones", strings.Replace(held, `"updateKeyName":"bindy-operator",`, "", 1), 400,
-		`{"error":"Invalid request: held: nobody may update the zone, so nobody could fill it; name a key in updateKeyName","details":null}`)
+		`{"error":"Invalid request: held: no key may update the zone, so it could not be filled; name a key in updateKeyName","details":null}`)
 	if status, text := f.call("POST", "/api/v1/zones", held); status != 201 {
 		t.Fatalf("making a held zone is answered %d %s", status, text)
 	}
@@ -27,7 +27,7 @@ func TestHeldZones(t *testing.T) {
 		t.Errorf("asking for a held zone is answered %s", got)
 	}
 	f.want("PATCH", zone, `{"alsoNotify":["192.0.2.1"]}`, 400,
-		`{"error":"Invalid request: held: there is nobody to notify or to transfer to while the zone is held; give alsoNotify and allowTransfer with held false","details":null}`)
+		`{"error":"Invalid request: held: a held zone is neither notified of nor transferred; set alsoNotify and allowTransfer with held false","details":null}`)
 	for change, want := range map[string]bool{`{"allowUpdate":["key bindy-operator","192.0.2.1"]}`: true,
 		`{"held":true}`: true} {
 		if status, text := f.call("PATCH", zone, change); status != 200 {

@@ -51,7 +51,7 @@ func Run(ctx context.Context, env Env) int {
 func newRoot(env Env) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "zonefold",
-		Short: "See what becomes of Zones and Records, in files and in clusters",
+		Short: "Show what the operator makes of Zones and Records, in files and clusters",
 		Long: `zonefold shows what the zonefold operator makes of Zones and Records of kubi.zone, of DNSZones
 and records of bindy, of DNSClasses and their DNSRecords, and of DNSRecords of Gardener.
 
@@ -60,7 +60,7 @@ files or on a cluster, and console shows them in a browser. import writes manife
 export writes zones. adopt and disown take over from external-dns and give back. freeze, thaw
 and rollback control what is published of a Zone; history and blame show what was published.
 doctor looks for problems in a cluster, and support packs what others need to look for them.
-release lets go of Zones whose operator is gone. dnshook helps to write a server for
+release frees Zones whose operator is gone. dnshook helps to write a server for
 DNSClasses. If the program is in the PATH as kubectl-zonefold, it is also "kubectl zonefold".
 
 Exit codes are 0 when all is well, 1 when something went wrong, and 2 when what is compared

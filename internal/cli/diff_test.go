@@ -159,10 +159,9 @@ func differsInWords(t *testing.T, objects, addr string) {
   + new.example.org. 300 IN A 192.0.2.5
   - ttl.example.org. 60 IN A 192.0.2.2
   + ttl.example.org. 300 IN A 192.0.2.2
-  ! dns.example.org. A is not written: it is of the owner "prod" of external-dns, as TXT a-dns.example.org. says: ` +
-		`take it away there, or take the owner's place in spec.registries of the Backend
+  ! dns.example.org. A is not written: it belongs to owner "prod" of external-dns, according to TXT a-dns.example.org.; remove it there, or set that owner in spec.registries of the Backend
   = a-dns.example.org. 60 IN TXT "heritage=external-dns,external-dns/owner=prod"` +
-		` (of the owner "prod" of external-dns)
+		` (of owner "prod" of external-dns)
   = ns1.example.org. 300 IN A 192.0.2.53
   = old.example.org. 60 IN A 192.0.2.3
 
@@ -183,9 +182,9 @@ func comparesNothing(t *testing.T, objects, addr string) {
 		"a server that is not there":  {[]string{"--server", "127.0.0.1:1"}, "connection refused"},
 		"a transfer without the key":  {[]string{"--server", addr}, "could not be compared: "},
 		"a Zone that is not there":    {[]string{"example.net"}, "no accepted Zone is example.net."},
-		"a Backend that is not there": {[]string{"--backend", "none"}, "there is no Backend none"},
+		"a Backend that is not there": {[]string{"--backend", "none"}, "Backend none does not exist"},
 		"a Backend that has not this Zone": {[]string{"example.org", "--backend", "account"},
-			"no Backend that was asked for"},
+			"no requested Backend serves it"},
 		"a Backend beside a server": {[]string{"--backend", "bind", "--server", addr}, "exclude each other"},
 	} {
 		t.Run(what, func(t *testing.T) {

@@ -120,19 +120,19 @@ func TestDiffHasTheRightsOfWhoAsks(t *testing.T) {
 	code, out, said := run(t, "diff", "diff-fleet.example", "--kubeconfig", cluster.Kubeconfig())
 	if want := "diff-fleet.example. (DNSZone diff-tenants/fleet) could not be compared: its servers are those of a " +
 		"fleet, which the operator could read for you, but the cluster does not offer inspect.zonefold.dev, which " +
-		"inspect.enabled of the chart turns on; or say with --server from which name server to transfer the zone, and " +
-		"with --tsig the key for that\n"; code != 1 || !strings.Contains(out, want) {
+		"inspect.enabled of the chart turns on; or name a server to transfer the zone from with --server, and its key with " +
+		"--tsig\n"; code != 1 || !strings.Contains(out, want) {
 		t.Errorf("of a fleet's zone, it exits with %d:\n%s%s", code, out, said)
 	}
 	if code, said = diff("diff-nobody", "-n", "diff-tenants"); code != 1 ||
-		!strings.Contains(said, "error: no zone could be seen; ask for the right to list zones") {
+		!strings.Contains(said, "error: no zone is visible; ask for the right to list zones") {
 		t.Errorf("who may see nothing: it exits with %d:\n%s", code, said)
 	}
 	code, said = diff("diff-tenant", "-n", "diff-tenants")
 	for _, line := range []string{
-		"tenant.example. (Zone diff-tenants/tenant) at Backend diff-bind could not be compared: there is no Backend " +
-			"diff-bind, as far as you may see: You may not list backends.\n",
-		"Not seen: You may not list zones and records of other namespaces than diff-tenants.\n",
+		"tenant.example. (Zone diff-tenants/tenant) at Backend diff-bind could not be compared: the Backend diff-bind does " +
+			"not exist, as far as you may see: You may not list backends.\n",
+		"Not seen: You may not list zones and records in namespaces other than diff-tenants.\n",
 	} {
 		if code != 1 || !strings.Contains(said, line) || strings.Contains(said, "diff-admins") ||
 			strings.Contains(said, "diff.example") {

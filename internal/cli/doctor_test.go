@@ -145,17 +145,18 @@ func TestDoctorFindsWhatIsWrong(t *testing.T) {
 	all := look(2, "--resolver", bind.Addr(), "-n", "doctor")
 	server := ", dns " + bind.Addr()
 	for _, want := range []string{
-		"error: Lease zonefold-system/zonefold-operator: no operator holds it",
+		"error: Lease zonefold-system/zonefold-operator: no operator holds the Lease",
 		"error: ServiceAccount zonefold-system/zonefold-operator: it may not patch zones.kubi.zone/status > ",
 		"warning: Zone doctor/there at Backend doctor-right" + server +
-			": it has serial 7, and the status of the Zone says 6",
+			": it has serial 7, but the status of the Zone has 6",
 		"error: Zone doctor/there at Backend doctor-wrong" + server + ": reading zone doctor.example. from " + bind.Addr() +
 			": BADSIG ",
 		"error: Zone doctor/missing at Backend doctor-right" + server + ": ",
-		"warning: Zone doctor/missing: Much is held. > bring their objects back, or have them deleted: zonefold approve " +
+		"warning: Zone doctor/missing: Much is held. > restore their objects, or approve the deletion: zonefold approve " +
 			"missing -n doctor",
 		"warning: Backend doctor-right: it still has what Zone doctor/left, which is deleted, left behind of left.example." +
-			": It holds it. > create a Zone that has these sets, or have them deleted: zonefold approve backend/doctor-right " +
+			": It holds it. > create a Zone that has these sets, or approve the deletion: zonefold approve " +
+			"backend/doctor-right " +
 			"--plan p-u",
 		"error: ValidatingWebhookConfiguration zonefold, webhook admission.kubi.zone: a certificate in it ended at ",
 		"warning: ResourceQuota doctor/zones: 9 of 10 of count/records.kubi.zone are used",
@@ -248,18 +249,18 @@ func TestDoctorFindsSourcesThatCannotBeRead(t *testing.T) {
 		}
 		return strings.Join(lines, "")
 	}
-	const not = "; what is published of them stays as it is\n"
-	want := "error: the sources that are on need nodes (service), and the operator's account may not list them" + not +
-		"error: the sources that are on need endpointslices.discovery.k8s.io (service), and the operator's account may " +
+	const not = "; their published records stay as they are\n"
+	want := "error: the enabled sources need nodes (service), and the operator's account may not list them" + not +
+		"error: the enabled sources need endpointslices.discovery.k8s.io (service), and the operator's account may " +
 		"not watch them" + not
 	for _, resource := range []string{"gateways", "udproutes"} { // no route needs ListenerSets
-		want += "error: the sources that are on need " + resource + ".gateway.networking.k8s.io (gateway-udproute), and " +
+		want += "error: the enabled sources need " + resource + ".gateway.networking.k8s.io (gateway-udproute), and " +
 			"the API server does not serve them in version v1" + not
 	}
 	if diff := cmp.Diff(want, found()); diff != "" {
 		t.Errorf("it finds (-want +got):\n%s", diff)
 	}
-	if got := found("--as", "nobody"); !strings.HasPrefix(got, "unknown: which sources are on cannot be read: ") {
+	if got := found("--as", "nobody"); !strings.HasPrefix(got, "unknown: the enabled sources cannot be read: ") {
 		t.Errorf("nobody finds %q", got)
 	}
 	mended := strings.ReplaceAll(doctorSources, "verbs: [list]", "verbs: [list, watch]")

@@ -69,9 +69,9 @@ func TestAZoneOfEitherKindIsFound(t *testing.T) {
 			"there are Zone find/both and DNSZone find/both; put zone/ or dnszone/ before the name"},
 		{"one of them by its kind", []string{"zone/find/both"}, "Zone/both", ""},
 		{"the other one by its kind", []string{"dnszones/find/both"}, "DNSZone/both", ""},
-		{"what is not there", []string{"find/nowhere"}, "", "there is no Zone find/nowhere, and no DNSZone"},
-		{"a kind that has no zones", []string{"record/find/both"}, "", "there is no Zone record/find/both, and no DNSZone"},
-		{"a name that nobody has", []string{"nowhere.example"}, "", "no Zone and no DNSZone that is nowhere.example."},
+		{"what is not there", []string{"find/nowhere"}, "", "no Zone or DNSZone is called find/nowhere"},
+		{"a kind that has no zones", []string{"record/find/both"}, "", "no Zone or DNSZone is called record/find/both"},
+		{"a name that nobody has", []string{"nowhere.example"}, "", "no Zone or DNSZone nowhere.example."},
 		{"who may see one kind", []string{"find/both", "--as", "find"}, "Zone/both", ""},
 		{"who may see one kind, by its domain name", []string{"one.find.example", "--as", "find", "-n", "find"}, "Zone/both",
 			""},
@@ -119,9 +119,9 @@ func approvesByEveryName(t *testing.T, cluster *testcluster.Cluster) {
 		{[]string{"dnszone/find/both"}, `{"approved":[{"kind":"DNSZone"`},
 		{[]string{"find/alone"}, `{"approved":[]}`},
 		{[]string{"alone", "-n", "find"}, `{"approved":[]}`},
-		{[]string{"both", "-n", "find"}, "say zone/both or dnszone/both"},
+		{[]string{"both", "-n", "find"}, "write zone/both or dnszone/both"},
 		{[]string{"nowhere"}, "there is no Zone and no DNSZone nowhere in namespace default"},
-		{[]string{"nowhere.example"}, "no Zone and no DNSZone that is nowhere.example."},
+		{[]string{"nowhere.example"}, "no Zone or DNSZone nowhere.example."},
 	} {
 		args := append([]string{"approve", "-o", "json", "--kubeconfig", cluster.Kubeconfig()}, c.args...)
 		code, out, said := run(t, args...)

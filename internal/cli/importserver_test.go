@@ -186,7 +186,7 @@ func importsNothing(t *testing.T, bind, file, other, objects string) {
 			"the Backend broken at " + objects + ":"},
 		"a Backend without a Secret": {[]string{"backend", "keyless", "example.org", "-f", objects},
 			"backend keyless: its spec names no Secret; name it in secretRef"},
-		"a file that is no key":      {[]string{"axfr", bind, "example.org", "--tsig", file}, "holds no TSIG key"},
+		"a file that is no key":      {[]string{"axfr", bind, "example.org", "--tsig", file}, "contains no TSIG key"},
 		"a server that is not there": {[]string{"axfr", "127.0.0.1:1", "example.org"}, "connection refused"},
 	} {
 		t.Run(what, func(t *testing.T) {

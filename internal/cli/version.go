@@ -18,7 +18,7 @@ version of Go, and the platform.`,
 		Args: command.Takes(),
 		RunE: func(*cobra.Command, []string) error { return printVersion(env, out) },
 	}
-	cmd.Flags().VarP(&out, "output", "o", "the form of the output: text, json or yaml")
+	cmd.Flags().VarP(&out, "output", "o", "the format of the output: text, json or yaml")
 	return cmd
 }
 

@@ -22,10 +22,10 @@ const (
 
 // errOtherForm is about a form that this session was not shown.
 var errOtherForm = &statusError{http.StatusForbidden,
-	"The form is not one of this session. Go back to the page and try again."}
+	"The form does not belong to this session. Go back to the page and try again."}
 
 // errShowsOnly is what who has not asked for forms is told.
-var errShowsOnly = &statusError{http.StatusForbidden, "This console only shows. Start it with --edit to have forms."}
+var errShowsOnly = &statusError{http.StatusForbidden, "This console is read-only. Start it with --edit to have forms."}
 
 func (c *Console) actionOf(r *http.Request) (Action, error) {
 	form := func(name string) string { return strings.TrimSpace(r.Form.Get(name)) }
@@ -44,7 +44,7 @@ func (c *Console) actionOf(r *http.Request) (Action, error) {
 	case !c.opts.Edit:
 		return a, errShowsOnly
 	case !a.Verb.AboutRecord() && !slices.Contains([]Verb{Approve, Freeze, Thaw, Rollback}, a.Verb):
-		return a, &statusError{http.StatusNotFound, "There is nothing of that name to be done."}
+		return a, &statusError{http.StatusNotFound, "There is no action of that name."}
 	case len(a.Reason) > maxReason:
 		return a, &statusError{http.StatusBadRequest, "The reason is too long."}
 	case len(a.Draft.Data) > maxData || long(a.Of.Namespace, a.Of.Name, a.Draft.FQDN, a.Draft.Type, a.Draft.TTL):

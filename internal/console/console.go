@@ -63,7 +63,7 @@ const (
 // New returns a console for who opens its link.
 func New(opts Options) (*Linked, error) {
 	if !opts.Addr.Addr().IsLoopback() {
-		return nil, errors.New("the console speaks HTTP, and listens on the loopback alone")
+		return nil, errors.New("the console uses plain HTTP, and listens only on the loopback interface")
 	}
 	token, err := secret(opts.Random)
 	if err != nil {

@@ -48,8 +48,8 @@ func setHeaders(h http.Header) {
 // refusal says why a request is not answered, whoever makes it; "": it may be.
 func (g *guard) refusal(r *http.Request) (status int, why string) {
 	if !slices.Contains(g.hosts, r.Host) {
-		return http.StatusMisdirectedRequest, "This server answers at " + g.hosts[0] + " alone. A name that leads here is " +
-			"another one's: nothing is told to its pages."
+		return http.StatusMisdirectedRequest, "This server answers at " + g.hosts[0] + " only. The name in the request is " +
+			"another, so its pages get no answer."
 	}
 	if fromOwnPage(r) || r.URL.Path == loginPath && r.Method == http.MethodGet {
 		return 0, "" // the link may stand on a page, such as that of a terminal in the browser

@@ -43,12 +43,12 @@ const (
 // Why somebody is not shown anything.
 var (
 	errNobody = errors.New("no token came with the request")
-	errFull   = &statusError{http.StatusServiceUnavailable, "As many people as the console has room for are looking " +
-		"at it. Try again later, use kubectl zonefold console, or have its administrator make room (--people)."}
-	errParty = &statusError{http.StatusServiceUnavailable, "You, or other ServiceAccounts of your namespace, look at " +
-		"the console already, with other rights. Sign out there, or try again later."}
+	errFull   = &statusError{http.StatusServiceUnavailable, "The console has no room for more people. Try again later, " +
+		"use kubectl zonefold console, or ask its administrator for more room (--people)."}
+	errParty = &statusError{http.StatusServiceUnavailable, "You, or another ServiceAccount of your namespace, are " +
+		"already signed in, with other rights. Sign out there, or try again later."}
 	errReading = &statusError{http.StatusServiceUnavailable, "Your objects are still being read. Load the page again."}
-	errBusy    = &statusError{http.StatusServiceUnavailable, "You ask for too much at a time. Load the page again."}
+	errBusy    = &statusError{http.StatusServiceUnavailable, "You sent too many requests at a time. Load the page again."}
 )
 
 // NewShared returns a console that ends with the context. Wait waits for that.
@@ -123,8 +123,8 @@ func (s *Shared) refusal(r *http.Request) (status int, why string) {
 		host = name
 	}
 	if !slices.Contains(s.hosts, strings.ToLower(strings.Trim(host, "[]"))) {
-		return http.StatusMisdirectedRequest, "This console does not answer at the name that was asked for. Its " +
-			"administrator says at which it does (--host)."
+		return http.StatusMisdirectedRequest,
+			"This console does not answer under the requested name. Its administrator sets the names (--host)."
 	}
 	follows := r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" &&
 		r.Header.Get("Sec-Fetch-Dest") == "document"

@@ -292,21 +292,21 @@ func TestPeopleAreBounded(t *testing.T) {
 	}
 	h.who.know("token-z", "zoe", "zoe")
 	zoe := h.signIn("token-z")
-	zoe.sees("one too many", 503, "As many people as the console has room for")
+	zoe.sees("one too many", 503, "The console has no room for more people")
 	if after := zoe.do(http.MethodGet, "/", nil, nil).Header.Get("Retry-After"); after == "" {
 		t.Error("it is not said when to try again")
 	}
 	h.who.later(11*time.Minute + time.Second) // the first has asked for nothing for 15 minutes
 	zoe.sees("when one has left", 200, "what zoe sees")
 	h.with("token-of-person-1").sees("who is still there", 200, "what person-1 sees")
-	h.with("token-of-person-0").sees("who has left", 503, "As many people")
+	h.with("token-of-person-0").sees("who has left", 503, "The console has no room")
 
 	others := openShared(t, 8, false)
 	for i, want := range []int{200, 200, 503} {
 		name := fmt.Sprintf("account-%d", i)
 		others.who.know("token-of-"+name, name, "team-a")
 		others.with("token-of-"+name).sees("accounts of one namespace", want, map[int]string{200: "what account",
-			503: "other ServiceAccounts of your namespace"}[want])
+			503: "another ServiceAccount of your namespace"}[want])
 	}
 	others.who.know("token-b", "ben", "ben")
 	others.with("token-b").sees("somebody else", 200, "what ben sees")

@@ -32,7 +32,7 @@ func (s *Shared) login(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !ofOwnOrigin(r) {
-		s.fail(w, &statusError{http.StatusForbidden, "The form is one of another site. Type the address."})
+		s.fail(w, &statusError{http.StatusForbidden, "The form belongs to another site. Type the address."})
 		return
 	}
 	token := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(r.PostForm.Get("token")), "Bearer "))
@@ -103,9 +103,9 @@ func (s *Shared) choose(w http.ResponseWriter, r *http.Request) {
 	wrong := slices.IndexFunc(names, func(name string) bool { return !label.MatchString(name) })
 	switch {
 	case len(names) > maxNamespaces:
-		s.fail(w, &statusError{http.StatusBadRequest, "More than 16 namespaces cannot be looked into."})
+		s.fail(w, &statusError{http.StatusBadRequest, "At most 16 namespaces can be shown."})
 	case wrong >= 0:
-		s.fail(w, &statusError{http.StatusBadRequest, names[wrong] + " is no name of a namespace."})
+		s.fail(w, &statusError{http.StatusBadRequest, names[wrong] + " is not the name of a namespace."})
 	default:
 		lasts := choiceLasts
 		if len(names) == 0 {

@@ -289,7 +289,7 @@ func (vs *viewers) follow(ctx context.Context, one *viewer) {
 		err = follow(ctx)
 	}
 	if err != nil && ctx.Err() == nil {
-		vs.opts.Say(one.person.Name + " is shown nothing more: " + err.Error())
+		vs.opts.Say(one.person.Name + " is signed out: " + err.Error())
 	}
 	k, unlock := vs.state.Lock()
 	defer unlock()

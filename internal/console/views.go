@@ -46,7 +46,7 @@ func (c *Console) zoneOf(r *http.Request) (*Zone, error) {
 			return &w.Zones[i], nil
 		}
 	}
-	return nil, &statusError{http.StatusNotFound, "There is no such zone, as far as you may see."}
+	return nil, &statusError{http.StatusNotFound, "There is no such zone that you may see."}
 }
 
 // zoneView is the page of one zone and its records.

@@ -47,7 +47,7 @@ func (c CatchUp) Wait(ctx context.Context, kinds ...client.Object) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			c.Log.Warn("what the former leader has written cannot be read yet", "error", err)
+			c.Log.Warn("the writes of the former leader cannot be read yet", "error", err)
 			if !Pause(ctx, time.Second) {
 				return ctx.Err()
 			}
@@ -152,7 +152,7 @@ func (c CatchUp) object(ctx context.Context, kind client.Object, want *metav1.Pa
 	key := client.ObjectKeyFromObject(want)
 	for tries := 1; ; tries++ {
 		if tries%1000 == 0 {
-			c.Log.Warn("nothing is decided yet: the cache lacks what the API server has", "kind", want.Kind, "object",
+			c.Log.Warn("nothing is decided yet because the cache is behind the API server", "kind", want.Kind, "object",
 				key.String())
 		}
 		have, _ := kind.DeepCopyObject().(client.Object)

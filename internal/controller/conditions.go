@@ -191,7 +191,7 @@ func (c *Conditions) Judged(v zone.Verdict, served Outcome) {
 	accepted := OK(string(v.Reason), v.Message)
 	if !v.Accepted {
 		accepted = Not(string(v.Reason), v.Message)
-		served = Not(ReasonNotAccepted, "Nothing of it is served, because it is not accepted.")
+		served = Not(ReasonNotAccepted, "Nothing of it is served because it is not accepted.")
 	} else if note, hidden := v.Note(zone.Occluded); hidden {
 		served = Not(string(note.Reason), note.Message)
 	}

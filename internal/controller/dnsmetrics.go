@@ -28,9 +28,9 @@ func NewDNSMetrics() *DNSMetrics {
 	}
 	m := &DNSMetrics{
 		answers: counter("answers_total", "Answers that the operator's own name server has sent.", "rcode", "transport"),
-		transfers: counter("transfers_total", "Transfers that were asked for, by kind and by what became of them.", "kind",
+		transfers: counter("transfers_total", "Requested transfers, by kind and outcome.", "kind",
 			"outcome"),
-		notifies: counter("notifies_total", "Servers told of a change, by what became of it.", "outcome"),
+		notifies: counter("notifies_total", "Servers notified of a change, by outcome.", "outcome"),
 	}
 	for i, transport := range []string{"udp", "tcp"} {
 		for rcode := range maxRcode + 1 {

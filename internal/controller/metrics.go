@@ -39,11 +39,11 @@ func NewMetrics() *Metrics {
 		settleSeconds: prometheus.NewHistogram(histogram("settle_seconds", "Time to recompute the zones after changes.",
 			fine)),
 		settlePuts: prometheus.NewCounter(prometheus.CounterOpts{Namespace: "zonefold", Name: "changes_total",
-			Help: "Changes of objects that were taken in."}),
+			Help: "Changes of objects that were read."}),
 		served: prometheus.NewHistogram(histogram("change_to_served_seconds",
-			"Time from taking in a change of a zone until every Backend has confirmed it.", slow)),
+			"Time from reading a change of a zone until every Backend has confirmed it.", slow)),
 		objects: prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "zonefold", Name: "objects",
-			Help: "Objects by kind and by the reason of their verdict; every reason but Accepted is a refusal."},
+			Help: "Objects by kind and by the reason of their verdict; every reason except Accepted is a refusal."},
 			[]string{"kind", "reason"}),
 		applySeconds: prometheus.NewHistogramVec(histogram("backend_apply_seconds", "Time of one batch sent to a server.",
 			slow), []string{"backend"}),
@@ -56,7 +56,7 @@ func NewMetrics() *Metrics {
 		held: prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "zonefold", Name: "held_sets",
 			Help: "Record sets that stay on servers because too many would be deleted."}, []string{"backend"}),
 		left: prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "zonefold", Name: "left_behind_zones",
-			Help: "Zones of deleted objects that are still at servers which could not be reached."}, []string{"backend"}),
+			Help: "Zones of deleted objects that are still on unreachable servers."}, []string{"backend"}),
 	}
 }
 
@@ -76,7 +76,7 @@ func (m *Metrics) Register(r prometheus.Registerer) error {
 // NewUnreadKinds is the metric of the kinds that sources need and that cannot be read.
 func NewUnreadKinds(count func() float64) prometheus.GaugeFunc {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "zonefold", Name: "unread_kinds",
-		Help: "Kinds of objects that sources need and that cannot be read."}, count)
+		Help: "Kinds of objects that sources need but that cannot be read."}, count)
 }
 
 // Confirmed counts a change of a zone that every Backend has confirmed.

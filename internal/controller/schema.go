@@ -37,7 +37,8 @@ func (s Schema) Check(ctx context.Context, reader client.Reader) error {
 		return nil
 	}
 	return fmt.Errorf(
-		"the CustomResourceDefinition %s is another operator's, or an old one: it lacks %s; apply zonefold's from config/crd",
+		"the CustomResourceDefinition %s belongs to another operator, or is outdated: it lacks %s; apply zonefold's from "+
+			"config/crd",
 		s.CRD, strings.Join(lacks, ", "))
 }
 

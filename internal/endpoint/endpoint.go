@@ -51,7 +51,7 @@ func Of(set rr.Set) (Endpoint, error) {
 		Targets: make([]string, len(set.Data))}
 	for i, data := range set.Data {
 		if strings.HasPrefix(data, `\#`) {
-			return Endpoint{}, errors.New("the data are in the form of RFC 3597, which the protocol does not have")
+			return Endpoint{}, errors.New("the data are in the form of RFC 3597, which the protocol does not support")
 		}
 		switch set.Type {
 		case rr.TypeCNAME, rr.TypeNS, rr.TypePTR, rr.TypeDNAME, rr.TypeMX:
@@ -74,7 +74,7 @@ func (e Endpoint) Key() (rr.Key, error) {
 	if err != nil {
 		known, ok := dns.StringToType[strings.ToUpper(e.RecordType)]
 		if !ok {
-			return rr.Key{}, fmt.Errorf("%s has records of type %q, which is unknown here", name, e.RecordType)
+			return rr.Key{}, fmt.Errorf("%s has records of type %q, which zonefold does not know", name, e.RecordType)
 		}
 		t = rr.Type(known)
 	}

@@ -18,17 +18,17 @@ func (e Endpoint) Set() (rr.Set, error) {
 	}
 	t, err := rr.ParseType(e.RecordType)
 	if err != nil {
-		return rr.Set{}, fmt.Errorf("%s has a type that is none: %w", name, err)
+		return rr.Set{}, fmt.Errorf("%s has an invalid type: %w", name, err)
 	}
 	key := rr.Key{Name: name, Type: t}
 	switch why := t.Refused(); {
 	case why != "":
 		return rr.Set{}, fmt.Errorf("%s cannot be written: %s", key, why)
 	case e.SetIdentifier != "":
-		return rr.Set{}, fmt.Errorf("%s has the set identifier %q, and there are no weights, regions or the like here: "+
-			"remove it", key, e.SetIdentifier)
+		return rr.Set{}, fmt.Errorf(
+			"%s has the set identifier %q, but weights, regions and the like are not supported; remove it", key, e.SetIdentifier)
 	case e.RecordTTL < 0 || e.RecordTTL > math.MaxInt32: // RFC 2181 §8
-		return rr.Set{}, fmt.Errorf("%s has the TTL %d; it has to be from 0 to %d seconds", key, e.RecordTTL, math.MaxInt32)
+		return rr.Set{}, fmt.Errorf("%s has the TTL %d; it must be from 0 to %d seconds", key, e.RecordTTL, math.MaxInt32)
 	case len(e.Targets) == 0:
 		return rr.Set{}, fmt.Errorf("%s has no targets", key)
 	}

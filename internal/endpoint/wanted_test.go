@@ -52,7 +52,7 @@ func TestWhatCannotBeHeldStaysAsItIsAndSaysWhy(t *testing.T) {
 		why string
 	}{
 		{endpoint.Endpoint{DNSName: "a..b", RecordType: "A", Targets: []string{"192.0.2.1"}}, `the name "a..b" cannot be read`},
-		{endpoint.Endpoint{DNSName: "a.example", RecordType: "ALIAS", Targets: []string{"x"}}, "a type that is none"},
+		{endpoint.Endpoint{DNSName: "a.example", RecordType: "ALIAS", Targets: []string{"x"}}, "an invalid type"},
 		{endpoint.Endpoint{DNSName: "a.example", RecordType: "SOA", Targets: []string{"x"}}, "cannot be written"},
 		{endpoint.Endpoint{DNSName: "a.example", RecordType: "A", Targets: []string{"www.example"}}, `the target "www.example"`},
 		{endpoint.Endpoint{DNSName: "a.example", RecordType: "A"}, "has no targets"},

@@ -215,7 +215,7 @@ func (k *Kept) Apply(ctx context.Context, zone dnsname.Name, b backend.Batch) (b
 		err = journal.Sync()
 	}
 	if err != nil {
-		k.broken = fmt.Errorf("keeping zone %s: %w; mend the disk and start again", zone, err)
+		k.broken = fmt.Errorf("keeping zone %s: %w; repair the disk and start again", zone, err)
 		return backend.Result{}, &backend.Error{Class: backend.ErrUnavailable, Words: "changes cannot be kept", Err: k.broken}
 	}
 	return result, nil

@@ -53,9 +53,9 @@ func New(cfg Config) (*Provider, error) {
 		limits := z.Backend.Limits()
 		switch {
 		case seen[z.Name]:
-			return nil, fmt.Errorf("zone %s is there twice", z.Name)
+			return nil, fmt.Errorf("zone %s is given twice", z.Name)
 		case limits.Read == backend.ReadNone:
-			return nil, fmt.Errorf("zone %s: its server shows nothing, so nobody can tell whether it has taken a change", z.Name)
+			return nil, fmt.Errorf("zone %s: its server cannot list its records, so changes cannot be verified", z.Name)
 		}
 		seen[z.Name] = true
 		p.workers = append(p.workers, &zoneWorker{
@@ -198,14 +198,15 @@ func answered(err error) error {
 		return &dnshook.Error{Code: dnshook.CodeInvalidValue, Message: fmt.Sprintf("The DNS server refuses the record (%s).",
 			words), Err: err}
 	case class == backend.ErrRejected:
-		return &dnshook.Error{Code: dnshook.CodeServerError, Message: fmt.Sprintf("The DNS server fails at the record (%s).",
+		return &dnshook.Error{Code: dnshook.CodeServerError, Message: fmt.Sprintf(
+			"The DNS server failed to store the record (%s).",
 			words), Err: err}
 	case class == backend.ErrThrottled:
-		return &dnshook.Error{Code: dnshook.CodeRateLimited, Message: "The DNS server has too much to do.", Err: err,
+		return &dnshook.Error{Code: dnshook.CodeRateLimited, Message: "The DNS server is overloaded.", Err: err,
 			RetryAfter: cmp.Or(afterOf(detail), 5*time.Second)}
 	}
 	return &dnshook.Error{Status: 503, Code: dnshook.CodeServerError, Message: fmt.Sprintf(
-		"The DNS server cannot be used now (%s).", words), Err: err}
+		"The DNS server is currently unavailable (%s).", words), Err: err}
 }
 
 // answered is what the other end is told of an error about the order. What a server refuses since a name is none of a

@@ -71,7 +71,7 @@ func (s *Secrets) read(file string, at time.Time) error {
 	}
 	if err != nil {
 		if !s.failed[file] {
-			s.Log.Error("a secret cannot be used; what the file held before counts on", "file", file, "error", err)
+			s.Log.Error("a secret cannot be used; the file's previous secret remains valid", "file", file, "error", err)
 		}
 		s.failed[file] = true
 		return fmt.Errorf("reading a secret: %w", err)
@@ -86,7 +86,7 @@ func (s *Secrets) read(file string, at time.Time) error {
 		s.Log.Warn("a secret ends in a line feed, which is part of it", "file", file)
 	}
 	if before != "" {
-		s.Log.Info("a secret was replaced; the old one counts on for a while", "file", file, "grace", s.Grace.String())
+		s.Log.Info("a secret was replaced; the old one remains valid for a while", "file", file, "grace", s.Grace.String())
 		s.old = append(s.old, oldSecret{before, at.Add(s.Grace)})
 	}
 	return nil

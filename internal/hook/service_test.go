@@ -45,9 +45,9 @@ func TestWhatAServiceCannotHave(t *testing.T) {
 		want   string
 	}{
 		"a TTL below the least": {short,
-			"www.example.com. A cannot be had: the server takes TTLs from 60 to 86400 seconds and this one is 59."},
+			"www.example.com. A is not possible: the server accepts TTLs from 60 to 86400 seconds, but this one is 59."},
 		"a TTL above the most":      {long, "this one is 86401."},
-		"more values than it takes": {many, "at most 200 records in a set and this one has 201."},
+		"more values than it takes": {many, "at most 200 records in a set, but this one has 201."},
 		"other name servers of a zone": {record("NS", "example.com", "@", "ns.example.net"),
 			"the name servers of a zone are the service's own."},
 	} {

@@ -140,7 +140,8 @@ func (d *zoneWorker) change(ctx context.Context, orders []*order) error {
 		}
 		failed++
 	}
-	return fmt.Errorf("changing zone %s: others changed it %d times meanwhile: %w", d.zone, attempts, backend.ErrConflict)
+	return fmt.Errorf(
+		"changing zone %s: it was changed by others %d times meanwhile: %w", d.zone, attempts, backend.ErrConflict)
 }
 
 // among returns the orders that changes are for.
@@ -226,14 +227,14 @@ func (d *zoneWorker) unfit(key rr.Key, want rr.Set) error {
 		why = "the name servers of a zone are the service's own"
 	case len(want.Data) == 0:
 	case want.TTL < low || want.TTL > high:
-		why = fmt.Sprintf("the server takes TTLs from %d to %d seconds and this one is %d", low, high, want.TTL)
+		why = fmt.Sprintf("the server accepts TTLs from %d to %d seconds, but this one is %d", low, high, want.TTL)
 	default:
 		why = d.limits.Unfit(plan.Change{Key: key, Want: want})
 	}
 	if why == "" {
 		return nil
 	}
-	return &dnshook.Error{Code: dnshook.CodeInvalidRecord, Message: fmt.Sprintf("%s cannot be had: %s.", key, why)}
+	return &dnshook.Error{Code: dnshook.CodeInvalidRecord, Message: fmt.Sprintf("%s is not possible: %s.", key, why)}
 }
 
 // few is how many sets are better read one by one than as the difference to what was there.
@@ -280,6 +281,6 @@ func (d *zoneWorker) confirm(ctx context.Context, orders []*order, result backen
 
 func ignored(key rr.Key) error {
 	return &dnshook.Error{Status: http.StatusBadRequest, Code: dnshook.CodeInvalidRecord,
-		Message: fmt.Sprintf("The DNS server took the change of %s and shows something else: perhaps it has no such type, "+
-			"or there is an alias (CNAME) beside other records.", key)}
+		Message: fmt.Sprintf("The DNS server accepted the change of %s but returns something else: perhaps it does not "+
+			"support the type, or an alias (CNAME) coexists with other records.", key)}
 }

@@ -115,7 +115,7 @@ func (c *codec) parseGeneric() error {
 		}
 	}
 	if len(c.wire) != int(length) {
-		return fmt.Errorf("it has %d octets, not the %d that it says", len(c.wire), length)
+		return fmt.Errorf("it has %d octets instead of the %d that it declares", len(c.wire), length)
 	}
 	return nil
 }

@@ -146,7 +146,7 @@ func TestDataIsRefusedWithTheReason(t *testing.T) {
 		{"nothing is no data", "TXT", "", `TXT data "" is not valid: it is empty`},
 		{"spaces are no data", "A", "  ", "is not valid: it is empty"},
 		{"a string of 256 octets must be split", "TXT", `"` + strings.Repeat("x", 256) + `"`, "it has a string of 256 " +
-			"octets, and at most 255 are allowed in one: split it into several quoted strings, which readers join"},
+			"octets, but at most 255 are allowed in one: split it into several quoted strings, which readers join"},
 		{"a single string cannot be split", "HINFO", strings.Repeat("x", 256) + " a",
 			"the CPU has 256 octets: at most 255 are allowed"},
 		{"65536 octets do not fit", "TXT", strings.Repeat(`"`+strings.Repeat("x", 255)+`" `, 256) + `""`,

@@ -110,7 +110,7 @@ func (keyData) print(c *codec, what string) error {
 		return base64Rest.print(c, what)
 	}
 	if len(c.wire) > 0 {
-		return fmt.Errorf("the %s is there, and the flags say that there is none", what)
+		return fmt.Errorf("the %s is present although the flags say that there is none", what)
 	}
 	return nil
 }

@@ -156,7 +156,7 @@ func (g gateway) parse(c *codec, what string) error {
 	}
 	s, err := c.word(what)
 	if err == nil && s != "." {
-		err = fmt.Errorf(`the %s %s stands where the gateway type says that there is none: write "."`, what, shorten(s))
+		err = fmt.Errorf(`the %s %s is present although the gateway type says that there is none: write "."`, what, shorten(s))
 	}
 	return err
 }

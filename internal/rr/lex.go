@@ -78,7 +78,7 @@ func (l *lexer) next(pairs bool) (token, error) {
 			return token{}, errors.New(`it has a quote inside a word: write \", or quote the whole word`)
 		case ';', '(', ')':
 			return token{}, fmt.Errorf(
-				`it has the character %s outside quotes, which means something else in a master file: write \%c, or quote the word`,
+				`it has the character %s outside quotes, which has another meaning in a master file: write \%c, or quote the word`,
 				strconv.Quote(string(c)), c)
 		}
 	}

@@ -23,7 +23,7 @@ func (all charString) parse(c *codec, what string) error {
 		size := len(c.wire) - at - 1
 		switch {
 		case size > 255 && bool(all):
-			return fmt.Errorf("it has a string of %d octets, and at most 255 are allowed in one: split it into several quoted "+
+			return fmt.Errorf("it has a string of %d octets, but at most 255 are allowed in one: split it into several quoted "+
 				"strings, which readers join", size)
 		case size > 255:
 			return fmt.Errorf("the %s has %d octets: at most 255 are allowed", what, size)

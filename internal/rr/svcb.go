@@ -70,7 +70,7 @@ func (svcParams) parse(c *codec, _ string) error {
 			return err
 		}
 		if t.quoted {
-			return fmt.Errorf("the parameter %s is quoted: only what is after its = may be", shorten(t.text))
+			return fmt.Errorf("the parameter %s is quoted: only its value after = may be", shorten(t.text))
 		}
 		p, err := parseSvcParam(t.text)
 		if err != nil {
@@ -238,7 +238,7 @@ func (p svcParam) print(dst []byte, all []svcParam) ([]byte, error) {
 		return printALPN(dst, p.value)
 	case keyNoDefaultALPN:
 		if len(p.value) > 0 {
-			return nil, errors.New("has a value, and takes none")
+			return nil, errors.New("has a value, but may have none")
 		}
 		if !given(all, keyALPN) {
 			return nil, errors.New("is given without alpn")

@@ -76,9 +76,9 @@ const (
 // Why nobody may write a type: clauses that follow its name and a colon.
 const (
 	ownSOA    = "zonefold makes the zone's SOA from the Zone's spec"
-	meta      = "it is a query or meta type, which has a place in messages and none in a zone"
+	meta      = "it is a query or meta type, which occurs only in messages and not in a zone"
 	signature = "the server that signs the zone makes it"
-	unwritten = "master files cannot hold it (RFC 1035 §3.3.10)"
+	unwritten = "master files cannot contain it (RFC 1035 §3.3.10)"
 	reserved  = "the number is reserved"
 )
 

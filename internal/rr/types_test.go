@@ -48,7 +48,7 @@ func TestParseType(t *testing.T) {
 		{"one that miekg/dns does not know either", "wks", 0, `the record type "wks" is not supported by name: write TYPE11`},
 		{"a question that is no record", "ANY", 0, `the record type "ANY" cannot be written: it is a query or meta type`},
 		{"an option that is no record", "OPT", 0, `the record type "OPT" cannot be written: it is a query or meta type`},
-		{"what master files cannot hold", "NULL", 0, `the record type "NULL" cannot be written: master files cannot hold it`},
+		{"what master files cannot hold", "NULL", 0, `the record type "NULL" cannot be written: master files cannot contain it`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := ParseType(c.s)

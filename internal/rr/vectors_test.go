@@ -133,7 +133,7 @@ func TestParametersThatRFC9460Refuses(t *testing.T) {
 		{"an IPv4 address that is missing", "1 foo.example.com. ipv4hint", "the parameter ipv4hint has the value"},
 		{"an IPv6 address that is missing", "1 foo.example.com. ipv6hint", "the parameter ipv6hint has the value"},
 		{"a value that may not be", "1 foo.example.com. no-default-alpn=abc",
-			"the parameter no-default-alpn has a value, and takes none"},
+			"the parameter no-default-alpn has a value, but may have none"},
 		{"a mandatory key that is missing", "1 foo.example.com. mandatory=key123",
 			"the parameter mandatory lists key123, which is not given"},
 		{"a list of keys that has itself", "1 foo.example.com. mandatory=mandatory", "the parameter mandatory lists itself"},

@@ -175,7 +175,7 @@ func checkForeign(c *codec) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("it is not in the form that type %s has", dns.Type(c.row.typ))
+	return fmt.Errorf("it does not have the form of type %s", dns.Type(c.row.typ))
 }
 
 // Wire returns canonical rdata in wire format, names in it uncompressed.

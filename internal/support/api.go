@@ -32,7 +32,7 @@ func (g *gatherer) read(ctx context.Context, path string, most int64, params ...
 	return text, nil
 }
 
-var errTooLarge = errors.New("it is larger than what a bundle takes of one thing")
+var errTooLarge = errors.New("it is larger than one file of a bundle may be")
 
 // readable makes of what the API server refuses the sentence that people know.
 func readable(err error) error {

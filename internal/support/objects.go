@@ -72,7 +72,7 @@ func (g *gatherer) objects(ctx context.Context) error {
 		what := r.name + "." + r.group
 		err := g.objectsOf(ctx, r, r.path+"/"+r.name)
 		if r.namespaced && errors.Is(err, errForbidden) {
-			g.missing = append(g.missing, fmt.Sprintf("%s of other namespaces than %s: you may not list them", what,
+			g.missing = append(g.missing, fmt.Sprintf("%s in namespaces other than %s: you may not list them", what,
 				g.Namespace))
 			err = g.objectsOf(ctx, r, r.path+"/namespaces/"+g.Namespace+"/"+r.name)
 		}
@@ -136,7 +136,7 @@ func (g *gatherer) events(ctx context.Context) error {
 	}
 	err := g.list(ctx, all, take)
 	if errors.Is(err, errForbidden) {
-		g.missing = append(g.missing, fmt.Sprintf("events of other namespaces than %s: you may not list them", g.Namespace))
+		g.missing = append(g.missing, fmt.Sprintf("events in namespaces other than %s: you may not list them", g.Namespace))
 		err = g.list(ctx, fmt.Sprintf(of, g.Namespace), take)
 	}
 	if text.Len() > 0 {

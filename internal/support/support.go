@@ -86,7 +86,7 @@ func (g *gatherer) doctor(ctx context.Context) error {
 		return err
 	}
 	if text.cut {
-		return fmt.Errorf("it finds more than %d octets", maxPart)
+		return fmt.Errorf("its findings have more than %d octets", maxPart)
 	}
 	return g.add("doctor.json", string(text.text))
 }

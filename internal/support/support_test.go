@@ -259,7 +259,7 @@ func TestABundleHasWhatOneMayReadAndNoSecret(t *testing.T) {
 	t.Run("a tenant has its own, and a list of what it may not read", func(t *testing.T) {
 		files, _ := support(t, cluster.Kubeconfig(), "--as", "tenant", "-n", "team")
 		holds(t, files, "objects/kubi.zone/records.jsonl", `"name":"www"`)
-		holds(t, files, "contents.json", "records.kubi.zone of other namespaces than team: you may not list them",
+		holds(t, files, "contents.json", "records.kubi.zone in namespaces other than team: you may not list them",
 			"backends.zonefold.dev: you may not read it", "CustomResourceDefinitions: you may not read it",
 			"Pods of the operator in namespace zonefold-system, their logs and metrics: you may not read it")
 		if len(files) > 5 {

@@ -65,7 +65,7 @@ func (m *Message) Check(c Content) *Refusal {
 	for _, key := range compared {
 		set, _ := want.Get(key)
 		if !slices.Equal(set.Data, c.data(m.Zone, key)) {
-			return refuse(dns.RcodeNXRrset, "The set %s is another one.", key)
+			return refuse(dns.RcodeNXRrset, "The set %s differs.", key)
 		}
 	}
 	return nil

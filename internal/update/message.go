@@ -67,14 +67,14 @@ func Parse(wire []byte) (*Message, *Refusal) {
 		return nil, refuse(dns.RcodeFormatError, "The zone section does not have one SOA.")
 	}
 	if n := len(m.Answer) + len(m.Ns); n > Most {
-		return nil, refuse(dns.RcodeRefused, "The message has %d records, and may have %d: send several messages.", n, Most)
+		return nil, refuse(dns.RcodeRefused, "The message has %d records, more than %d; send several messages.", n, Most)
 	}
 	zone, err := rr.MessageName(m.Question[0].Name)
 	switch {
 	case err != nil:
 		return nil, refuse(dns.RcodeFormatError, "The name of the zone cannot be read: %v.", err)
 	case m.Question[0].Qclass != dns.ClassINET:
-		return nil, refuse(dns.RcodeNotAuth, "There are zones of class IN alone.")
+		return nil, refuse(dns.RcodeNotAuth, "Zones have the class IN only.")
 	}
 	out := &Message{Zone: zone}
 	for _, r := range m.Answer {
@@ -120,7 +120,7 @@ func readUpdate(zone dnsname.Name, r dns.RR) (record, *Refusal) {
 	case h.Class == dns.ClassANY && u.data != "":
 		return u, refuse(dns.RcodeFormatError, "The deletion of a set has data.")
 	case h.Class != dns.ClassANY && u.any:
-		return u, refuse(dns.RcodeFormatError, "A record of type ANY is no record.")
+		return u, refuse(dns.RcodeFormatError, "A record cannot have the type ANY.")
 	case h.Class != dns.ClassANY && u.data == "":
 		return u, refuse(dns.RcodeFormatError, "%s has no data.", u.Key)
 	}
@@ -153,9 +153,9 @@ func read(zone dnsname.Name, r dns.RR) (record, *Refusal) {
 	case !name.Under(zone):
 		return out, refuse(dns.RcodeNotZone, "%s is not in zone %s.", name, zone)
 	case h.Class != dns.ClassINET && h.Class != dns.ClassANY && h.Class != dns.ClassNONE:
-		return out, refuse(dns.RcodeFormatError, "%s has class %s, which means nothing here.", out.Key, dns.Class(h.Class))
+		return out, refuse(dns.RcodeFormatError, "%s has class %s, which has no meaning here.", out.Key, dns.Class(h.Class))
 	case !out.any && meta(h.Rrtype):
-		return out, refuse(dns.RcodeFormatError, "Type %s has a place in messages alone.", out.Type)
+		return out, refuse(dns.RcodeFormatError, "Type %s occurs only in messages.", out.Type)
 	case h.Rdlength == 0:
 		return out, nil
 	}

@@ -88,7 +88,7 @@ func (q *Question) Set(value string) error {
 	case "json":
 		*q = "json"
 	default:
-		return fmt.Errorf("it is text or json, not %q", value)
+		return fmt.Errorf("it must be text or json, not %q", value)
 	}
 	return nil
 }

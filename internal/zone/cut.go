@@ -75,7 +75,7 @@ func bypass(z *zoneState) (Note, bool) {
 		return Note{}, false
 	}
 	return Note{Bypassed, fmt.Sprintf(
-		"The %s records of %s at %s in %s lead past %s; have them removed, or move it.",
+		"The %s records of %s at %s in %s bypass %s; have them removed, or move it.",
 		by.cut().t, by.cut().by, by.node.name, parent.ID, z.ID), by.cut().by}, true
 }
 
@@ -110,8 +110,8 @@ func inSubZone(c *claimState) (Note, bool) {
 		return Note{}, false
 	}
 	return Note{InSubZone, fmt.Sprintf(
-		"%s %s is in %s, but %s (%s) has the name and does not have the record; servers of both do not answer with it; add "+
-			"%s to a delegation of %s.",
+		"%s %s is in %s, but %s (%s) has the name but not the record, so servers of both do not answer with it; add %s to "+
+			"a delegation of %s.",
 		c.name(), c.Type, z.ID, lower.ID, lower.node.name, lower.recordRuleFor(c.name()), lower.ID), lower.ID}, true
 }
 

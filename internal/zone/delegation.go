@@ -258,8 +258,8 @@ func (z *zoneState) inWords() Verdict {
 	case r.within != nil:
 		v.Message = fmt.Sprintf("%s belongs to %s.", name, z.ID)
 		v.Notes = []Note{{Undelegated, fmt.Sprintf(
-			"%s has no delegation that gives %s to namespace %s, so it has no records of %s; to have it delegate, add one "+
-				"with %s to it.",
+			"%s has no delegation that gives %s to namespace %s, so it has no records of %s; to change that, add one with %s "+
+				"to it.",
 			r.within.ID, name, z.ID.Namespace, z.ID, r.within.zoneRuleFor(name)), r.within.ID}}
 	case v.Accepted && r.parent == nil:
 		v.Message = fmt.Sprintf("%s belongs to %s.", name, z.ID)
@@ -268,16 +268,16 @@ func (z *zoneState) inWords() Verdict {
 		v.Message = fmt.Sprintf("%s delegates %s to %s.", r.parent.ID, name, z.ID)
 	case r.reason == DuplicateZone:
 		v.Message = fmt.Sprintf(
-			"%s has %s already, and comes before %s, by age or else by name; delete one of them or choose another name.",
+			"%s already has %s, and precedes %s by age or name; delete one of them, or choose another name.",
 			r.by.ID, name, z.ID)
 	case r.reason == NotDelegated:
 		v.Message = fmt.Sprintf("%s has no delegation that gives %s to namespace %s; add one with %s to it.",
 			r.by.ID, name, z.ID.Namespace, r.by.zoneRuleFor(name))
 	case r.reason == ParentNotAccepted && r.shadow.IsZero():
-		v.Message = fmt.Sprintf("%s refers to %s, which is not accepted; mend that one first.", z.ID, r.by.ID)
+		v.Message = fmt.Sprintf("%s refers to %s, which is not accepted; correct that one first.", z.ID, r.by.ID)
 	case r.reason == ParentNotAccepted:
 		v.Message = fmt.Sprintf(
-			"%s lies below %s, which is not accepted, and %s does not delegate %s to namespace %s; mend %s first.",
+			"%s lies below %s, which is not accepted, and %s does not delegate %s to namespace %s; correct %s first.",
 			z.ID, r.shadow, r.by.ID, name, z.ID.Namespace, r.shadow)
 	case r.reason == NotGranted:
 		v.Message = z.ungranted()

@@ -220,7 +220,7 @@ func (w *World) explainDerived(n *node, z *zoneState, set rr.Set) Explanation {
 	}
 	e.Holder = e.Subject
 	e.Verdict = Verdict{Accepted: true, Reason: Accepted, Name: n.name, Zone: z.ID, Message: fmt.Sprintf(
-		"%s has %s %s by itself: it follows from %s.", z.ID, n.name, set.Type, e.Subject)}
+		"%s has %s %s automatically: it follows from %s.", z.ID, n.name, set.Type, e.Subject)}
 	return e
 }
 

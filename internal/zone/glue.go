@@ -134,7 +134,7 @@ func unfed(c *claimState) (Note, bool) {
 		return Note{}, false
 	}
 	return Note{Occluded, fmt.Sprintf(
-		"%s DS belongs into the Zone above, beside the NS records of %s, which are not there; add NS records with "+
-			"%s %q, or see the conditions of that Zone.",
+		"%s DS belongs in the Zone above, beside the NS records of %s, which are missing; add NS records with %s %q, or "+
+			"see the conditions of that Zone.",
 		c.name(), z.ID, z.nameField(), "@"), z.ID}, true
 }

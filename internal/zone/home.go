@@ -122,7 +122,7 @@ func inWords(c *claimState, why cause) string {
 	case NoZone:
 		if why.zone != nil {
 			return fmt.Sprintf(
-				"%s asks for a DS at %s; it belongs into the zone above, and no Zone delegates %s (RFC 4035 §2.4).", id, name, name)
+				"%s asks for a DS at %s; it belongs in the zone above, and no Zone delegates %s (RFC 4035 §2.4).", id, name, name)
 		}
 		return fmt.Sprintf("No accepted Zone encloses %s, which %s asks for; create one, or see the conditions of yours.",
 			name, id)
@@ -136,13 +136,13 @@ func inWords(c *claimState, why cause) string {
 	case ReferenceNotFound:
 		return referenceNotFound(id, c.Where, why.going)
 	case ParentNotAccepted:
-		return fmt.Sprintf("%s refers to %s, which is not accepted; mend that one first.", id, why.by)
+		return fmt.Sprintf("%s refers to %s, which is not accepted; correct that one first.", id, why.by)
 	case OutOfZone:
 		return fmt.Sprintf("%s asks for %s, which is not inside %s (%s); correct %s.", id, name, why.zone.ID,
 			why.zone.node.name, cmp.Or(why.zone.Policy.Words.Place, "its name, or the zone that it names"))
 	case InvalidName:
-		return fmt.Sprintf("%s asks for an NS at %s; a wildcard cannot be delegated, and servers do not load a zone that "+
-			"does (RFC 4592 §4.2); delegate each name.",
+		return fmt.Sprintf("%s asks for an NS at %s; a wildcard cannot be delegated, and servers do not load such a zone "+
+			"(RFC 4592 §4.2); delegate each name.",
 			id, name)
 	case NameHeld:
 		if why.has != 0 {
@@ -157,7 +157,7 @@ func inWords(c *claimState, why cause) string {
 			id, c.Type.One(), name, why.zone.ID)
 	case SetFull:
 		return fmt.Sprintf(
-			"The set %s %s, or the name, has as many records, or types, as it may have; %s, which is younger, is left out.",
+			"The set %s %s, or the name, has reached its limit of records or types; %s, which is younger, is left out.",
 			name, c.Type, id)
 	case Conflict:
 		return conflict(c, why)
@@ -168,8 +168,8 @@ func inWords(c *claimState, why cause) string {
 func conflict(c *claimState, why cause) string {
 	switch {
 	case why.has == c.Type && !why.zone.Policy.merges():
-		return fmt.Sprintf("%s asks for the %s records at %s in %s, which %s has, because it is older; remove one of the "+
-			"two, or choose another name.",
+		return fmt.Sprintf("%s asks for the %s records at %s in %s, which belong to the older %s; remove one of the two, "+
+			"or choose another name.",
 			c.ID, c.Type, c.name(), why.zone.ID, why.by)
 	case why.by.IsZero():
 		return fmt.Sprintf(
@@ -180,13 +180,13 @@ func conflict(c *claimState, why cause) string {
 			"§10.3); use A and AAAA records.",
 			c.ID, c.name(), why.zone.ID)
 	case why.by.Kind == KindKept:
-		return fmt.Sprintf("%s asks for %s at %s, where %s stays as it was published, because not all objects that may ask "+
-			"for it can be read; the two cannot stand together, so wait for that, or turn off the sources that cannot be read.",
+		return fmt.Sprintf("%s asks for %s at %s, where %s stays published because some objects that may ask for it cannot "+
+			"be read; the two cannot coexist. Wait until they can be read, or turn off their sources.",
 			c.ID, c.Type.One(), c.name(), why.has.One())
 	case why.has == c.Type:
 		return fmt.Sprintf("%s asks for a second %s at %s; %s, which comes first, has the only one (RFC 2181 §10.1).",
 			c.ID, c.Type, c.name(), why.by)
 	}
-	return fmt.Sprintf("%s asks for %s at %s, where %s, which comes first, has %s; the two cannot stand together.",
+	return fmt.Sprintf("%s asks for %s at %s, where %s, which comes first, has %s; the two cannot coexist.",
 		c.ID, c.Type.One(), c.name(), why.by, why.has.One())
 }

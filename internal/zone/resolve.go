@@ -170,7 +170,7 @@ func (w *World) nameOf(id ID, where Where) (dnsname.Name, *Refusal) {
 func referenceNotFound(id ID, where Where, going bool) string {
 	field := cmp.Or(where.RefField, "the reference")
 	if going {
-		return fmt.Sprintf("%s refers to %s, which is being deleted; create that one again when it is gone, or correct %s.",
+		return fmt.Sprintf("%s refers to %s, which is being deleted; create it again when it is gone, or correct %s.",
 			id, where.Ref, field)
 	}
 	return fmt.Sprintf("%s refers to %s, which does not exist; create it or correct %s.", id, where.Ref, field)

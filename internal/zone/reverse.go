@@ -244,14 +244,14 @@ func annotateReverse(z *zoneState, notes []Note) []Note {
 
 func notReverse(z *zoneState) Note {
 	return Note{NotReverse, fmt.Sprintf(
-		"%s is to have PTR records of addresses, and no address has a name in %s; remove that wish, or choose a name under "+
+		"%s asks for PTR records of addresses, but no address has a name in %s; remove spec.reverse, or choose a name under "+
 			"in-addr.arpa. or ip6.arpa.", z.ID, z.node.name), ID{}}
 }
 
 func pointersLeftOut(z *zoneState) Note {
 	return Note{LeftOut, fmt.Sprintf(
-		"%s has no PTR to a name of %d of its addresses, because an older name has it, or a record that is no PTR; write a "+
-			"PTR to choose the name, or remove what is in its way.", z.ID, z.leaving), ID{}}
+		"%s has no PTR to a name of %d of its addresses, because an older name, or a record that is not a PTR, has the "+
+			"place; write a PTR to choose the name, or remove the conflicting record.", z.ID, z.leaving), ID{}}
 }
 
 // reverse brings the PTR records of a Zone up to date after its Reverse has changed.

@@ -167,7 +167,7 @@ func (w *World) annotate(z *zoneState, v Verdict) Verdict {
 	notes := append(slices.Clone(v.Notes), z.Warnings...)
 	if z.node.cell(z).set(rr.TypeNS).Data == nil && z.Policy.isZone() {
 		notes = append(notes, Note{NoNameServers, fmt.Sprintf(
-			"%s has no NS records at %s; servers that need some keep those that they have; add NS records with %s %q.",
+			"%s has no NS records at %s; servers that need some keep their own; add NS records with %s %q.",
 			z.ID, z.node.name, z.nameField(), "@"), ID{}})
 	}
 	if z.notCopied != nil {

@@ -60,7 +60,7 @@ func (z *zoneState) stepOfZone(child *zoneState, said Reason) Step {
 		s.Message = fmt.Sprintf("%s has no say: it is younger than %s and does not delegate %s to namespace %s.", z.ID,
 			child.ID, name, namespace)
 	case Undelegated:
-		s.Message = fmt.Sprintf("%s has no rule for %s, and is of the same namespace: %s is on its own.",
+		s.Message = fmt.Sprintf("%s has no rule for %s, and is in the same namespace: %s is independent.",
 			z.ID, name, child.ID)
 	default:
 		s.Message = fmt.Sprintf("%s has no delegation that gives %s to namespace %s.", z.ID, name, namespace)
@@ -78,9 +78,9 @@ func (w *World) stepOfClaim(z *zoneState, c *claimState, said Reason, before []S
 		s.Message = fmt.Sprintf("%s lets namespace %s have %s %s.", z.ID, namespace, name, c.Type)
 	case NotAsked:
 		below := w.zones[before[len(before)-1].Zone]
-		s.Message = fmt.Sprintf("%s has no say: it is younger than %s, and of another namespace.", z.ID, below.ID)
+		s.Message = fmt.Sprintf("%s has no say: it is younger than %s, and in another namespace.", z.ID, below.ID)
 		if below.trusts(z) {
-			s.Message = fmt.Sprintf("%s is not asked: the Zones below it have so many rules already.", z.ID)
+			s.Message = fmt.Sprintf("%s is not asked: the Zones below it already have too many rules.", z.ID)
 		}
 	default:
 		if !z.Policy.delegates() {

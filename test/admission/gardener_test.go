@@ -58,7 +58,7 @@ func TestDNSRecordsOfGardener(t *testing.T) {
 		{"two names", "", to + "name: api.example.org, recordType: CNAME, values: [a.example.net, b.example.net]",
 			"a CNAME has one"},
 		{"a value that is no address", "", to + "name: api.example.org, recordType: A, values: [lb.example.net]",
-			"it is no IP address"},
+			"it is not an IP address"},
 		{"a TTL below zero", "", api + ", ttl: -1", "spec.ttl is -1"},
 		{"other values", api, to + "name: api.example.org, recordType: A, values: [192.0.2.2], ttl: 5", ""},
 		{"another name", api, to + "name: www.example.org, recordType: A, values: [192.0.2.1]",
@@ -94,7 +94,7 @@ func TestDNSRecordsOfGardener(t *testing.T) {
 			t.Fatal(err)
 		}
 		err := s.put(ofGardener("gardener-deleted", "api", api+", ttl: 5"), false)
-		if err == nil || !strings.Contains(err.Error(), "spec may not be changed any more: the object is being deleted.") {
+		if err == nil || !strings.Contains(err.Error(), "spec can no longer be changed: the object is being deleted.") {
 			t.Errorf("another spec is answered with %v", err)
 		}
 		if err := s.client.Patch(s.ctx, o, client.RawPatch("application/merge-patch+json",

@@ -51,7 +51,7 @@ func bindySentences() []sentence {
 			"zone: ~.org, name: a..b, ipv4: 192.0.2.1"), "name", nil},
 		{"an instance of a cluster that is not there hears of it", nil,
 			"{kind: Bind9Instance, metadata: {namespace: ~-a, name: one}, spec: {role: Primary, clusterRef: none}}", "",
-			[]string{"refused (ClusterNotFound): There is neither a Bind9Cluster ~-a/none nor a ClusterBind9Provider none"}},
+			[]string{"refused (ClusterNotFound): Neither Bind9Cluster ~-a/none nor ClusterBind9Provider none exists"}},
 		{"an instance whose volumes contradict each other is refused", nil,
 			"{kind: Bind9Instance, metadata: {namespace: ~-a, name: one}, spec: {role: Primary, replicas: 0, volumeMounts: " +
 				"[{name: none, mountPath: /x}]}}",
@@ -99,7 +99,7 @@ func backendSentences() []sentence {
 			"Backend ~: Grant 0 has a pattern that cannot be read", nil},
 		{"a Backend says whose Zones it leaves without a grant", []string{org},
 			backendOf(`rfc2136: {servers: ["127.0.0.1:1"]}, grants: [{namespaces: [~-b], zones: ["*.~.org."]}]`), "",
-			[]string{"Backend ~ leaves Zones that are accepted without a grant, and they will be refused (NotGranted): "}},
+			[]string{"Backend ~ no longer grants accepted Zones, which will be refused (NotGranted): "}},
 	}
 }
 
@@ -124,7 +124,7 @@ func homelabSentences() []sentence {
 		{"a class whose Secret lacks the key hears of it", []string{
 			"{apiVersion: v1, kind: Secret, metadata: {namespace: ~-a, name: s}}"}, classOf("~", secret), "",
 			[]string{
-				"not usable (SecretNotFound): DNSClass ~ names the key k of the Secret ~-a/s, which it does not have; add it."}},
+				"not usable (SecretNotFound): DNSClass ~ names the key k of the Secret ~-a/s, which is missing; add it."}},
 		{"a class whose Secret ends in a line feed hears of it",
 			[]string{
 				`{apiVersion: v1, kind: Secret, metadata: {namespace: ~-a, name: s}, stringData: {k: "x-of-sixteen-or-more\n"}}`},
@@ -138,7 +138,7 @@ func homelabSentences() []sentence {
 			"algorithm", nil},
 		{"a class without a URL is refused", nil, classOf("~", `server: "ftp://127.0.0.1"`), "server", nil},
 		{"a class with a URL that cannot be is refused", nil, classOf("~", `server: "http://[::1"`),
-			"DNSClass ~: the server \"http://[::1\" is no URL", nil},
+			"DNSClass ~: the server \"http://[::1\" is not a URL", nil},
 		{"a class with a pattern that is none is refused", nil,
 			classOf("~", `server: "http://127.0.0.1:1", allowed: [{names: [a..b]}]`),
 			"Item 0 of spec.allowed of DNSClass ~ allows nothing", nil},
@@ -171,7 +171,7 @@ func homelabSentences() []sentence {
 			"port", nil},
 		{"a record without values is refused", []string{class}, wanted("a", "www", "subdomain: www, type: A, values: []"),
 			"values", nil},
-		{"a record of a type that is none is refused", []string{class}, wanted("a", "www",
+		{"a record of an invalid type is refused", []string{class}, wanted("a", "www",
 			"subdomain: www, type: X, values: [a]"), "type", nil},
 		{"a record with a domain that is none is refused", []string{class},
 			"{kind: DNSRecord, metadata: {namespace: ~-a, name: www}, spec: {domain: a..b, dnsClassRef: {name: ~}, " + www +

@@ -65,7 +65,7 @@ func onFleets() []attempt {
 		},
 	}, {
 		aTenant, "writes a record for another tenant's DNSZone",
-		"record and zone have to be in one namespace: `ZoneNotFound`",
+		"record and zone must be in one namespace: `ZoneNotFound`",
 		func(s *site) {
 			s.told("ZoneNotFound",
 				`{apiVersion: bindy.firestoned.io/v1beta1, kind: ARecord, metadata: {name: pay}, spec: {zone: victim.example, name: pay, ipv4: 192.0.2.66}}`)

@@ -33,9 +33,9 @@ func (s *site) writes(t *testing.T, b *browser, base string) {
 	b.do(chromedp.Navigate(base+"/zone?"+ofZone("a")), chromedp.Click("#new"), chromedp.WaitVisible("#record"))
 	b.judge("the form of a new record")
 	fill("namespace", "a", "object", "of-a-form", "type", "aaaa", "data", "192.0.2.1", "fqdn", "form.a.example.")
-	b.await("what the API server refuses", "The API server would not take it", "192.0.2.1")
+	b.await("what the API server refuses", "The API server would refuse it", "192.0.2.1")
 	fill("data", "2001:db8::1", "fqdn", "form.elsewhere.example.")
-	b.await("what the World would refuse", "✗ refused (NoZone)", "What the API server warns of")
+	b.await("what the World would refuse", "✗ refused (NoZone)", "Warnings of the API server")
 	b.judge("a record that would be refused")
 	fill("fqdn", "form.a.example.", "ttl", "77")
 	b.await("what would be", "✓ accepted", "form.a.example. 77 IN AAAA 2001:db8::1", "rdata: 2001:db8::1")
@@ -50,7 +50,7 @@ func (s *site) writes(t *testing.T, b *browser, base string) {
 	b.await("what would change", "AAAA 2001:db8::1", "AAAA 2001:db8::2")
 	s.kubectl("patch", "record", "of-a-form", "-n", "a", "--type=merge", "-p", `{"spec":{"rdata":"2001:db8::3"}}`)
 	b.do(chromedp.Click("#do button"), chromedp.WaitVisible(`[role="alert"]`))
-	b.await("somebody else was faster", "would do something else by now")
+	b.await("somebody else was faster", "its effect has changed since it was shown")
 	b.forgive("409 (Conflict)")
 
 	b.do(chromedp.Navigate(base+"/explain?kind=Record&namespace=a&object=of-a-form"), chromedp.WaitVisible("#change"),

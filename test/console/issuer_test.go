@@ -119,7 +119,7 @@ subjects: [{kind: Group, name: "oidc:team-a", apiGroup: rbac.authorization.k8s.i
 	anna := with("kubernetes", "team-a", 5*time.Minute)
 	status, page := anna.get("/", host...)
 	if status != http.StatusOK || !strings.Contains(page, "oidc:anna") || strings.Contains(page, "zone-of-") ||
-		!strings.Contains(page, "You may not list zones of all namespaces, and have not said of which") {
+		!strings.Contains(page, "You may not list zones in all namespaces, and have named none") {
 		t.Fatalf("who has said no namespace is answered %d:\n%s", status, page)
 	}
 	form := url.Values{"csrf": {anna.secretIn(page, "csrf")}, "namespaces": {"a"}}

@@ -113,7 +113,7 @@ func TestTenantsSeeWhatIsTheirs(t *testing.T) {
 				}
 			}
 		}
-		v.await("what it may not see is told", "/", "You may not list zones of other namespaces than "+tenant.own)
+		v.await("what it may not see is told", "/", "You may not list zones in namespaces other than "+tenant.own)
 		v.await("the Backends are not told", "/servers", "You may not list backends")
 		change := fmt.Sprintf(`{"spec":{"rdata":"192.0.2.4%s"}}`, strings.TrimPrefix(tenant.address, "192.0.2."))
 		s.kubectl("patch", "record", "www-of-"+tenant.own, "-n", tenant.own, "--type=merge", "-p", change)
@@ -143,7 +143,7 @@ func TestTenantsSeeWhatIsTheirs(t *testing.T) {
 func (v *visitor) may(ns string) bool {
 	v.t.Helper()
 	_, page := v.get(pages(ns)["freeze"])
-	form, refused := strings.Contains(page, `method="post"`), strings.Contains(page, "You could not have it done")
+	form, refused := strings.Contains(page, `method="post"`), strings.Contains(page, "You may not do this")
 	if form == refused {
 		v.t.Errorf("the page asks so:\n%s", page)
 	}

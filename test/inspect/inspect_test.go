@@ -206,7 +206,7 @@ func (s *site) saysWhatItCannotKnow(t *testing.T) {
 		return nil
 	})
 	if out, code := s.command("a", "diff", "own.example", "-n", "a"); code != 1 ||
-		!strings.Contains(out, "there is no Backend up, as far as you may see: You may not list backends.") {
+		!strings.Contains(out, "Backend up does not exist, as far as you may see: You may not list backends.") {
 		t.Errorf("diff ends with %d: %s", code, out)
 	}
 	_, err := s.cluster.RunKubectl(s.ctx, "delete", "apiservice", api.APIService)

@@ -174,7 +174,7 @@ func TestBackends(t *testing.T) {
 		s.apply(`record a/www: {domainName: www.example.org., type: A, rdata: 192.0.2.2}`)
 		s.cond("record a/www", "Served", "False BackendNotReady", "~elsewhere/key") // nothing goes on with the key of before
 		s.answers("www.example.org. A", "192.0.2.1")
-		s.cond("backend b", "Ready", "False SecretNotFound", "nothing is sent to its servers")
+		s.cond("backend b", "Ready", "False SecretNotFound", "the operator sends nothing to its servers")
 		s.apply(rfc2136("{name: ~key}"))
 		s.ready("backend b", "zone a/org", "record a/www")
 		s.answers("www.example.org. A", "192.0.2.2")

@@ -52,7 +52,7 @@ func TestTheBrake(t *testing.T) {
 
 		held := s.zone("a/org").Status.Held
 		s.approve(tenant, 1, "forbidden")
-		s.approve(owner, 1, "the plan that is held is "+held.Plan, "--plan", "other")
+		s.approve(owner, 1, "the held plan is "+held.Plan, "--plan", "other")
 		s.approve(owner, 0, fmt.Sprintf("the deletion of %d sets is approved: ", left), "--plan", held.Plan)
 		s.eventually("the names of the namespace", func() string {
 			if n := s.left(30); n > 0 {

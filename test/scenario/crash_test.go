@@ -213,7 +213,7 @@ type history struct {
 	transfers int
 	lies      []string
 
-	closed  int           // answers of servers that did not have everything yet
+	closed  int           // answers of servers that no longer had everything yet
 	heard   time.Time     // when any server has answered
 	silence time.Duration // the longest time that none did
 	gap     time.Duration // the longest time without a new version

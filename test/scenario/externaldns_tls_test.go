@@ -137,7 +137,7 @@ record b/www: {domainName: www.example.org., type: A, rdata: 192.0.2.80}`)
 	s.step("one that has another certificate hands the token to nobody", func() {
 		hooks[2].secure = stranger
 		status, said := hooks[2].call(http.MethodGet, "/records", "")
-		if status != http.StatusServiceUnavailable || !strings.Contains(said, "another certificate than this replica has") {
+		if status != http.StatusServiceUnavailable || !strings.Contains(said, "another certificate than this replica") {
 			t.Errorf("the answer is %d: %s", status, said)
 		}
 	})

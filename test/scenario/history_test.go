@@ -130,7 +130,7 @@ func TestTheHistoryOfAZone(t *testing.T) {
 		before := s.serial(s.bind, "example.org.")
 		said := s.zonefold(0, "rollback", "~a/org", "--to", fmt.Sprint(second), "--yes", "--as", "team-a")
 		s.says(said, "+ mail.example.org. 360 IN A 192.0.2.5", "2 sets wait",
-			fmt.Sprintf("It is rolled back to serial %d", second))
+			fmt.Sprintf("It was rolled back to serial %d", second))
 		s.answers("mail.example.org. A", "192.0.2.5")
 		s.answers("www.example.org. A", "192.0.2.1")
 		if now := s.serial(s.bind, "example.org."); now-before > 1<<30 || now == before {

@@ -159,7 +159,7 @@ func TestProviders(t *testing.T) {
 		s.credentials("aws", "AWS_ACCESS_KEY_ID", user.AccessKeyID, "AWS_SECRET_ACCESS_KEY", "not this one")
 		s.aws(server, "")
 		s.apply(www("b"))
-		s.cond("backend b", "Ready", "False InvalidSpec", "AWS_SECRET_ACCESS_KEY has characters that none has")
+		s.cond("backend b", "Ready", "False InvalidSpec", "AWS_SECRET_ACCESS_KEY has invalid characters")
 		s.credentials("aws", "AWS_ACCESS_KEY_ID", user.AccessKeyID, "AWS_SECRET_ACCESS_KEY", "notthisone")
 		s.cond("backend b", "Ready", "False NotAuthorised", "SignatureDoesNotMatch")
 		s.cond("zone a/org", "Served", "False BackendNotReady", "SignatureDoesNotMatch")
@@ -212,14 +212,14 @@ func TestProviders(t *testing.T) {
 
 	s.run("what cannot be used says why", func(s *scene) {
 		s.apply("backend b: {provider: {type: rout53}}")
-		s.cond("backend b", "Ready", "False NotSupported", `there is no provider of type "rout53"; there are aws-route53`)
+		s.cond("backend b", "Ready", "False NotSupported", `the provider type "rout53" is unknown; it must be one of aws-route53`)
 		s.apply("backend b: {provider: {type: aws-route53, secretRef: {name: ~lost}}}")
 		s.cond("backend b", "Ready", "False SecretNotFound", "Secret zonefold-system/~lost cannot be read")
 		s.credentials("half", "AWS_ACCESS_KEY_ID", "AKIA")
 		s.apply("backend b: {provider: {type: aws-route53, secretRef: {name: ~half}, config: {endpoit: x}}}")
 		s.cond("backend b", "Ready", "False InvalidSpec",
 			"the Secret has no value for AWS_SECRET_ACCESS_KEY or secretAccessKey; it has AWS_ACCESS_KEY_ID",
-			`"endpoit" is no setting of this service; there are endpoint`)
+			`"endpoit" is not a setting of this service; there are endpoint`)
 	})
 
 	s.run("a restart finds everything as it was, and writes nothing", func(s *scene) {

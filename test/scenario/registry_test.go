@@ -35,17 +35,17 @@ func TestZonesSharedWithExternalDNS(t *testing.T) {
 		record a/new: {domainName: new.example.org., type: A, rdata: 192.0.2.4}
 		`)
 		s.ready("zone a/org", "record a/new")
-		s.cond("record a/www", "Served", "False Owned", `the owner "prod" of external-dns`, "TXT a-www.example.org.",
+		s.cond("record a/www", "Served", "False Owned", `owner "prod" of external-dns`, "TXT a-www.example.org.",
 			"spec.registries")
-		s.cond("record a/other", "Served", "False Owned", `the owner "staging" of external-dns`)
+		s.cond("record a/other", "Served", "False Owned", `owner "staging" of external-dns`)
 
 		s.backend("b", "registries: [{owner: prod}]", s.bind)
 		s.ready("record a/www", "record a/new")
 		s.answers("a-www.example.org. TXT")
-		s.cond("record a/other", "Served", "False Owned", `the owner "staging" of external-dns`)
+		s.cond("record a/other", "Served", "False Owned", `owner "staging" of external-dns`)
 		s.eventually("status.backends", func() string {
 			if b := s.zone("a/org").Status.Backends; len(b) != 1 || b[0].Message !=
-				"1 set of an external-dns whose place is taken is in no object, and stays." {
+				"1 set of the adopted external-dns is in no object, and stays." {
 				return fmt.Sprint(b)
 			}
 			return ""
@@ -134,19 +134,19 @@ func sharedByTable(s *scene) {
 	record a/other: {domainName: other.example.org., type: A, rdata: 192.0.2.2}
 	record a/new: {domainName: new.example.org., type: A, rdata: 192.0.2.4}
 	`)
-	s.cond("zone a/org", "Served", "False NotAuthorised", "without which nothing is written", "allow the credentials "+
+	s.cond("zone a/org", "Served", "False NotAuthorised", "which is needed to write", "allow the credentials "+
 		"dynamodb:Scan on the table")
 	s.answers("new.example.org. A")
 	server.Inject(nil)
 	backend(", owner: nobody") // has it tried again at once
 	s.ready("zone a/org", "record a/new")
-	s.cond("record a/www", "Served", "False Owned", `the owner "prod" of external-dns`, "the table external-dns in DynamoDB")
-	s.cond("record a/other", "Served", "False Owned", `the owner "staging" of external-dns`)
+	s.cond("record a/www", "Served", "False Owned", `owner "prod" of external-dns`, "the table external-dns in DynamoDB")
+	s.cond("record a/other", "Served", "False Owned", `owner "staging" of external-dns`)
 	owns("other.example.org#A# staging", "www.example.org#A# prod")
 
 	backend(", owner: prod")
 	s.ready("record a/www", "record a/new")
-	s.cond("record a/other", "Served", "False Owned", `the owner "staging" of external-dns`)
+	s.cond("record a/other", "Served", "False Owned", `owner "staging" of external-dns`)
 	owns("other.example.org#A# staging")
 	if wrong := seen(); wrong != "" {
 		s.t.Errorf("while it was taken over, the answer was once %s", wrong)

@@ -70,7 +70,7 @@ func services(t *testing.T) []service {
 		},
 		{
 			name: "a webhook provider of external-dns", without: `CAA, rdata: 0 issue "ca.example.net"`,
-			why: "holds no such set",
+			why: "does not have the set",
 			start: func(s *scene) hosted {
 				server := extdnstest.Start(t, s.text("example.org"))
 				server.Header, server.Drops = "Authorization: Bearer t0ken", []string{"CAA"}

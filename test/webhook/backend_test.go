@@ -110,7 +110,7 @@ func TestAZoneIsDeliveredThroughAClass(t *testing.T) {
 	s.operate("--dialects=kubizone,homelab")
 	s.apply(backendOfClass)
 	t.Cleanup(s.clearBackend)
-	s.is("Backend", s.ns, "Ready", "False DNSClassNotFound: There is no DNSClass "+s.ns+"-hook;")
+	s.is("Backend", s.ns, "Ready", "False DNSClassNotFound: DNSClass "+s.ns+"-hook does not exist;")
 
 	file := s.file("hmac", "a secret of sixteen")
 	first := newProxy(t, s.hook("--secret-file", file).URL)

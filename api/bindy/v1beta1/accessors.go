@@ -143,5 +143,5 @@ func (c *RNDCKeyConfig) Rotation() (time.Duration, error) {
 
 func notRotateAfter(text string) error {
 	return fmt.Errorf(
-		"rotateAfter is %.40q; it must be a time of 1h to 8760h in hours, days or weeks, such as 720h, 30d or 4w", text)
+		"rotateAfter is %.40q; it must be from 1h to 8760h in hours, days or weeks, such as 720h, 30d or 4w", text)
 }

@@ -82,7 +82,7 @@ func TestRotation(t *testing.T) {
 		{"days", &RNDCKeyConfig{AutoRotate: true, RotateAfter: "30d"}, 720 * time.Hour, ""},
 		{"weeks", &RNDCKeyConfig{AutoRotate: true, RotateAfter: "52w"}, 8736 * time.Hour, ""},
 		{"too long", &RNDCKeyConfig{AutoRotate: true, RotateAfter: "8761h"}, 0,
-			"rotateAfter is \"8761h\"; it must be a time of 1h to 8760h"},
+			"rotateAfter is \"8761h\"; it must be from 1h to 8760h"},
 		{"too short", &RNDCKeyConfig{AutoRotate: true, RotateAfter: "0h"}, 0, "it must be"},
 		{"another unit", &RNDCKeyConfig{AutoRotate: true, RotateAfter: "60m"}, 0, "it must be"},
 		{"more behind the unit", &RNDCKeyConfig{AutoRotate: true, RotateAfter: "1h30m"}, 0, "it must be"},

@@ -30,7 +30,7 @@ func addresses(field, one, older string, many []string, family func(netip.Addr) 
 		for _, text := range form.text {
 			ip, err := netip.ParseAddr(text)
 			if err != nil || ip.Zone() != "" || !family(ip) {
-				return nil, fmt.Errorf("spec.%s has %.50q, which is no address of this kind", form.name, text)
+				return nil, fmt.Errorf("spec.%s has %.50q, which is not an address of this kind", form.name, text)
 			}
 			these = append(these, ip)
 		}

@@ -140,7 +140,7 @@ func (s *DNSZoneSpec) Nameservers() ([]Nameserver, error) {
 		}
 		ip, err := netip.ParseAddr(address)
 		if err != nil || ip.Zone() != "" {
-			return fmt.Errorf("the address %.50q of the name server %s is no IP address", address, name)
+			return fmt.Errorf("the address %.50q of the name server %s is not an IP address", address, name)
 		}
 		byName[name] = append(byName[name], ip)
 		return nil

@@ -99,7 +99,7 @@ func TestNameservers(t *testing.T) {
 	}
 	spec.NameServers[0].IPv4Address = "999.1.1.1"
 	_, err = spec.Nameservers()
-	says(t, "a loose quad", err, `the address "999.1.1.1" of the name server ns2.example.com. is no IP address`)
+	says(t, "a loose quad", err, `the address "999.1.1.1" of the name server ns2.example.com. is not an IP address`)
 }
 
 func TestAddressesOfRecords(t *testing.T) {
@@ -115,8 +115,8 @@ func TestAddressesOfRecords(t *testing.T) {
 		{"none", ARecordSpec{}, 0, "spec.ipv4 is missing"},
 		{"forms differ", ARecordSpec{IPv4Address: "192.0.2.1", IPv4Addresses: []string{"192.0.2.1", "192.0.2.2"}}, 0,
 			"spec.ipv4Addresses differs from another form of the field"},
-		{"no address", ARecordSpec{IPv4: "a"}, 0, `spec.ipv4 has "a", which is no address of this kind`},
-		{"another family", ARecordSpec{IPv4: "::1"}, 0, "which is no address of this kind"},
+		{"no address", ARecordSpec{IPv4: "a"}, 0, `spec.ipv4 has "a", which is not an address of this kind`},
+		{"another family", ARecordSpec{IPv4: "::1"}, 0, "which is not an address of this kind"},
 	} {
 		got, err := tt.a.Addresses()
 		says(t, tt.name, err, tt.error)

@@ -142,7 +142,7 @@ func (p *Pool) embedded(cfg Config) ([]Server, error) {
 	case cfg.Embedded == nil:
 		return nil, nil
 	case p.own == nil:
-		return nil, errors.New("this process is no name server")
+		return nil, errors.New("this process is not a name server")
 	}
 	return []Server{{Name: "embedded " + cfg.Embedded.Group, Backend: p.own.Group(cfg.Embedded.Group)}}, nil
 }

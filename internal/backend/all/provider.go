@@ -112,7 +112,7 @@ func (p *Pool) Table(name string, cfg ProviderConfig) (*dynamodb.Table, error) {
 func permitted(cfg ProviderConfig, key any) error {
 	if c, ok := key.(interface{ UsesSurroundings() bool }); ok && c.UsesSurroundings() && !cfg.Surroundings {
 		return errors.New(
-			"the Secret leaves the credentials to the operator's surroundings, which it may not: put credentials into it")
+			"the Secret may not rely on credentials from the operator's environment; put credentials into it")
 	}
 	return nil
 }
@@ -141,7 +141,7 @@ func providerOf(name string) (provider, error) {
 		}
 	}
 	return provider{}, &backend.Error{Class: backend.ErrNotAuthorised, Cause: backend.CauseUnsupported,
-		Err: fmt.Errorf("there is no provider of type %q; there are %s", name, strings.Join(Providers(), ", "))}
+		Err: fmt.Errorf("the provider type %q is unknown; it must be one of %s", name, strings.Join(Providers(), ", "))}
 }
 
 // opener makes the function of a row: C is comparable, and made of plain values.

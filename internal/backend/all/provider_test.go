@@ -93,13 +93,13 @@ func TestCredentialsThatCannotBeRight(t *testing.T) {
 		cfg  ProviderConfig
 		want string
 	}{
-		{"a type that nobody knows", ProviderConfig{Type: "rout53"}, `there is no provider of type "rout53"; there are`},
+		{"a type that nobody knows", ProviderConfig{Type: "rout53"}, `the provider type "rout53" is unknown; it must be one of`},
 		{"no server", ProviderConfig{Type: "rfc2136", Data: data("zone", "example.org")},
 			"the Secret has no value for Server or server; it has zone"},
 		{"a line end in a key", ProviderConfig{Type: "powerdns", Data: data("Server", "http://pdns:8081", "ApiKey",
 			"s3cret\n")}, "the value of ApiKey begins or ends with white space"},
 		{"a key without its name", ProviderConfig{Type: "rfc2136",
-			Data: data("Server", "192.0.2.1", "TSIGSecret", "czNjcmV0")}, "a TSIG key is TSIGKeyName and TSIGSecret"},
+			Data: data("Server", "192.0.2.1", "TSIGSecret", "czNjcmV0")}, "a TSIG key needs TSIGKeyName and TSIGSecret"},
 		{"a secret that is none", ProviderConfig{Type: "rfc2136", Data: data("Server", "192.0.2.1", "TSIGKeyName", "k",
 			"TSIGSecret", "s3cret!")}, "TSIG key: the secret is not base64"},
 		{"a secret that could be guessed", ProviderConfig{Type: "rfc2136", Data: data("Server", "192.0.2.1", "TSIGKeyName",
@@ -109,14 +109,14 @@ func TestCredentialsThatCannotBeRight(t *testing.T) {
 		{"a zone that is no name", ProviderConfig{Type: "rfc2136", Data: data("Server", "192.0.2.1", "Zone", "a..b")},
 			"Zone: "},
 		{"a server that is no URL", ProviderConfig{Type: "powerdns", Data: data("Server", "pdns:8081", "ApiKey", "s3cret")},
-			"the value of Server is no URL"},
+			"the value of Server is not a URL"},
 		{"a certificate that is none", ProviderConfig{Type: "powerdns", Data: data("Server", "https://pdns", "ApiKey",
-			"s3cret", "TrustedCaCert", "x")}, "holds no certificate"},
+			"s3cret", "TrustedCaCert", "x")}, "contains no PEM certificate"},
 		{"the operator's own credentials, for somebody who may not have them",
-			ProviderConfig{Type: "aws-route53", Data: data("AWS_USE_CREDENTIALS_CHAIN", "true")}, "which it may not"},
-		{"no credentials at all", ProviderConfig{Type: "aws-route53"}, "which it may not"},
+			ProviderConfig{Type: "aws-route53", Data: data("AWS_USE_CREDENTIALS_CHAIN", "true")}, "may not rely on credentials"},
+		{"no credentials at all", ProviderConfig{Type: "aws-route53"}, "may not rely on credentials"},
 		{"an option that there is not", ProviderConfig{Type: "powerdns", Data: data("Server", "https://pdns", "ApiKey",
-			"s3cret"), Options: map[string]string{"x": "y"}}, `"x" is no setting`},
+			"s3cret"), Options: map[string]string{"x": "y"}}, `"x" is not a setting`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := p.Open(c.cfg)

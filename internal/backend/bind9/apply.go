@@ -64,7 +64,7 @@ func (c *Client) remove(ctx context.Context, zone dnsname.Name) error {
 // first.
 func (c *Client) create(ctx context.Context, zone dnsname.Name, batch backend.Batch) (backend.Result, error) {
 	if batch.SOA == nil {
-		return backend.Result{}, errors.New("a zone is made with its SOA, and there is none")
+		return backend.Result{}, errors.New("a zone needs an SOA to be created, and there is none")
 	}
 	update, _, err := c.access.Keys()
 	var want bindcar.ZoneSettings
@@ -86,7 +86,8 @@ func (c *Client) create(ctx context.Context, zone dnsname.Name, batch backend.Ba
 	case err != nil:
 		return backend.Result{}, err
 	case !created:
-		return backend.Result{}, &backend.Error{Class: backend.ErrConflict, Err: errors.New("somebody else has just made it")}
+		return backend.Result{}, &backend.Error{Class: backend.ErrConflict, Err: errors.New(
+			"another client has just created it")}
 	}
 	c.note(zone, at)
 	return backend.Result{SOA: *batch.SOA}, nil
@@ -110,7 +111,7 @@ func (c *Client) clear(ctx context.Context, zone dnsname.Name) error {
 	case err != nil:
 		return err
 	case !settings.Held && settings.ZoneType != bindcar.Secondary:
-		return &backend.Error{Class: backend.ErrConflict, Err: errors.New("it is there already")}
+		return &backend.Error{Class: backend.ErrConflict, Err: errors.New("it already exists")}
 	}
 	return c.call(ctx, func(s *bindcar.Client) error { return s.Delete(ctx, text(zone)) })
 }
@@ -128,7 +129,7 @@ func (c *Client) release(ctx context.Context, zone dnsname.Name) error {
 		err = c.Notify(ctx, zone)
 	}
 	if err != nil {
-		return &backend.Error{Class: backend.ErrUnavailable, Err: fmt.Errorf("showing zone %s, which is complete now: %w",
+		return &backend.Error{Class: backend.ErrUnavailable, Err: fmt.Errorf("releasing zone %s, which is complete now: %w",
 			zone, err)}
 	}
 	at := c.site(zone)
@@ -164,7 +165,7 @@ func (c *Client) following(zone dnsname.Name) error {
 	if _, begun := c.begun[zone]; !begun {
 		c.begun[zone] = site{follows: true}
 	}
-	return &backend.Error{Class: backend.ErrNoZone, Err: fmt.Errorf("%s is a secondary of zone %s yet", c.title(), zone)}
+	return &backend.Error{Class: backend.ErrNoZone, Err: fmt.Errorf("%s is still a secondary of zone %s", c.title(), zone)}
 }
 
 // note remembers what is to be known of a zone that this client made; mostly that is nothing.

@@ -252,7 +252,7 @@ func (c *Client) refused(ctx context.Context, zone dnsname.Name, err error) erro
 		return err
 	case settings.Held:
 		return &backend.Error{Class: backend.ErrNoZone, Err: fmt.Errorf(
-			"%s has only a part of the zone, which it shows nobody", c.title())}
+			"%s has only a part of the zone, and does not serve it", c.title())}
 	}
 	return err
 }

@@ -52,7 +52,7 @@ func (s *Secondary) follow(ctx context.Context, zone dnsname.Name, want []string
 		return false, err
 	case !follows && !have.Own:
 		return false, &backend.Error{Class: backend.ErrConflict,
-			Err: fmt.Errorf("it is a %s of the zone by its own configuration", have.ZoneType)}
+			Err: fmt.Errorf("it is a %s of the zone according to its own configuration", have.ZoneType)}
 	case !follows && !anew:
 		return false, &backend.Error{Class: backend.ErrConflict, Err: fmt.Errorf("it is a %s of the zone", have.ZoneType)}
 	case !follows:

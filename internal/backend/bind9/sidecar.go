@@ -30,7 +30,7 @@ func (p *pod) stillThere(ctx context.Context, err error) error {
 		return err
 	}
 	if gone := p.access.Holds(ctx, p.endpoint); gone != nil {
-		return &backend.Error{Class: backend.ErrUnavailable, Err: fmt.Errorf("%s is not at %s any more: %w", p.title(),
+		return &backend.Error{Class: backend.ErrUnavailable, Err: fmt.Errorf("%s is no longer at %s: %w", p.title(),
 			p.endpoint.DNS, gone)}
 	}
 	return err

@@ -66,7 +66,7 @@ func (c *Client) HostedZone(ctx context.Context, id string) (backend.HostedZone,
 	id = strings.TrimPrefix(strings.TrimPrefix(id, "/"), "zones/")
 	if !zoneID.MatchString(id) {
 		return backend.HostedZone{}, &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid,
-			Err: fmt.Errorf("%q is no ID of a zone at Cloudflare, which has 32 digits and letters from a to f", id)}
+			Err: fmt.Errorf("%q is not the ID of a Cloudflare zone, which has 32 digits and letters from a to f", id)}
 	}
 	got, err := call[hostedZone](ctx, func(ctx context.Context, into option.RequestOption) error {
 		var q zones.ZoneGetParams
@@ -78,7 +78,7 @@ func (c *Client) HostedZone(ctx context.Context, id string) (backend.HostedZone,
 		return backend.HostedZone{}, fmt.Errorf("looking up zone %s at %s: %w", id, c.endpoint, err)
 	}
 	if got.Result.ID != id {
-		return backend.HostedZone{}, unreadable(fmt.Errorf("asked for zone %s, it tells of %q", id, got.Result.ID))
+		return backend.HostedZone{}, unreadable(fmt.Errorf("asked for zone %s, it answers with %q", id, got.Result.ID))
 	}
 	return c.hosted(got.Result)
 }

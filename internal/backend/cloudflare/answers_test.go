@@ -137,7 +137,7 @@ func TestSecrets(t *testing.T) {
 			Config{Token: "t", Proxied: true}, ""},
 		{"not proxied", map[string]string{"apiToken": "t"}, map[string]string{"proxied": "false"}, Config{Token: "t"}, ""},
 		{"perhaps proxied", map[string]string{"apiToken": "t"}, map[string]string{"proxied": "maybe"}, Config{},
-			"has to be true or false"},
+			"must be true or false"},
 		{"another place", map[string]string{"apiToken": "t"}, map[string]string{"endpoint": "http://x"},
 			Config{Token: "t", Endpoint: "http://x"}, ""},
 		{"a place in the Secret does not count", map[string]string{"apiToken": "t", "endpoint": "http://x"}, nil,

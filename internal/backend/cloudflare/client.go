@@ -58,7 +58,7 @@ func FromSecret(data map[string][]byte, _ string, options map[string]string) (Co
 	case "true":
 		cfg.Proxied = true
 	default:
-		r.Fail("the setting proxied is %q, and has to be true or false", text)
+		r.Fail("the setting proxied is %q, and must be true or false", text)
 	}
 	return cfg, r.Err()
 }
@@ -80,7 +80,7 @@ func New(cfg Config) (*Client, error) { return newClient(cfg, rate.NewLimiter(pe
 func newClient(cfg Config, limiter *rate.Limiter) (*Client, error) {
 	if cfg.Token == "" || strings.ContainsFunc(cfg.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return nil, errors.New(
-			"the API token for Cloudflare is empty, or has white space or other characters in it that no token has")
+			"the API token for Cloudflare is empty, or has white space or other characters that no token has")
 	}
 	if cfg.Endpoint == "" {
 		cfg.Endpoint = DefaultEndpoint
@@ -157,7 +157,7 @@ func pages[T any](ctx context.Context, perPage int,
 		case len(all) == total:
 			return all, nil
 		case len(all) > total, len(got.Result) == 0, len(got.Result) < perPage && len(got.Result) < got.Info.PerPage:
-			return nil, &backend.Error{Class: backend.ErrUnavailable, Err: fmt.Errorf("the service lists %d where it counts %d",
+			return nil, &backend.Error{Class: backend.ErrUnavailable, Err: fmt.Errorf("the service lists %d but counts %d",
 				len(all), total)}
 		}
 	}

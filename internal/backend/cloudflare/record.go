@@ -134,7 +134,7 @@ func toRecord(key rr.Key, data string) (record, error) {
 		return record{}, errors.New("the service " + refuses(key.Type))
 	}
 	if strings.HasPrefix(data, `\#`) {
-		return record{}, errors.New("the data are in the form of RFC 3597, which the service does not have")
+		return record{}, errors.New("the data are in the form of RFC 3597, which the service does not support")
 	}
 	if !form.text {
 		out.Data = values{}
@@ -195,7 +195,7 @@ func unquote(data string) (text, left string, err error) {
 		switch c := data[i]; {
 		case c == '"':
 			if !utf8.Valid(b) {
-				return "", "", errors.New("the data have octets that are no text in UTF-8, which the service cannot hold")
+				return "", "", errors.New("the data have octets that are not UTF-8, which the service cannot store")
 			}
 			return string(b), strings.TrimPrefix(data[i+1:], " "), nil
 		case c == '\\' && i+3 < len(data) && data[i+1] >= '0' && data[i+1] <= '9':
@@ -224,7 +224,8 @@ func fromRecord(in record) (rr.Key, string, error) {
 	if err != nil {
 		known, ok := dns.StringToType[in.Type]
 		if !ok {
-			return rr.Key{}, "", fmt.Errorf("%s: the service holds records of type %q, which is unknown here", name, in.Type)
+			return rr.Key{}, "", fmt.Errorf(
+				"%s: the service has records of type %q, which zonefold does not know", name, in.Type)
 		}
 		t = rr.Type(known)
 	}

@@ -33,7 +33,7 @@ func (z *Zone) send(ctx context.Context, changes []plan.Change) (backend.Result,
 	case n > maxRecords:
 		// There was more than anybody knew: in smaller pieces it goes.
 		return backend.Result{}, &backend.Error{Class: backend.ErrRejected, Err: fmt.Errorf(
-			"%d records are to be changed and the service takes %d at once", n, maxRecords)}
+			"%d records would change, but the service accepts %d at once", n, maxRecords)}
 	}
 	body, err := json.Marshal(o)
 	if err != nil {
@@ -56,7 +56,7 @@ func (z *Zone) send(ctx context.Context, changes []plan.Change) (backend.Result,
 func (z *Zone) note(changes []plan.Change, o operations, got done) (backend.Result, error) {
 	if len(got.Patches) != len(o.Patches) || len(got.Posts) != len(o.Posts) {
 		z.book = book{}
-		return backend.Result{}, unreadable(fmt.Errorf("%d and %d records were sent and %d and %d are there", len(o.Patches),
+		return backend.Result{}, unreadable(fmt.Errorf("%d and %d records were sent, but %d and %d exist", len(o.Patches),
 			len(o.Posts), len(got.Patches), len(got.Posts)))
 	}
 	gone := map[string]bool{}
@@ -80,7 +80,7 @@ func (z *Zone) note(changes []plan.Change, o operations, got done) (backend.Resu
 }
 
 func stored(now rr.Set) string {
-	return fmt.Sprintf("the service took the set and has stored %q with a TTL of %d instead", now.Data, now.TTL)
+	return fmt.Sprintf("the service stored %q with a TTL of %d instead of the set", now.Data, now.TTL)
 }
 
 // drop forgets records.

@@ -63,7 +63,7 @@ type refusal struct {
 }
 
 func (r *refusal) Error() string {
-	return fmt.Sprintf("the operator does not connect to %s, %s, for a server that a tenant names", r.address, r.why)
+	return fmt.Sprintf("the operator does not connect to %s, %s, for a server that a tenant has named", r.address, r.why)
 }
 
 // refuses says what is wrong with an address, "" if nothing is.
@@ -149,7 +149,7 @@ func Refusal(err error) *backend.Error {
 		return nil
 	}
 	return &backend.Error{Class: backend.ErrNotAuthorised, Cause: backend.CauseInvalid,
-		Err: fmt.Errorf("%w; name another server, or have the administrator allow the address with --tenant-servers-allow",
+		Err: fmt.Errorf("%w; name another server, or ask the administrator to allow the address with --tenant-servers-allow",
 			r)}
 }
 

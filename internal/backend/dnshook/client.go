@@ -128,5 +128,5 @@ func size(change plan.Change) int {
 
 // Zones is not supported: the protocol has no list of zones.
 func (c *Client) Zones(context.Context) ([]dnsname.Name, error) {
-	return nil, fmt.Errorf("listing the zones of %s: the protocol of DNSClasses has no such question", c.server)
+	return nil, fmt.Errorf("listing the zones of %s: the protocol of DNSClasses does not support that", c.server)
 }

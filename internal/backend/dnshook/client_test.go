@@ -51,7 +51,7 @@ func TestSetsAsRecords(t *testing.T) {
 		{"services with other ports", set(t, "x.example.org.", rr.TypeSRV, "1 2 3 a.example.net.", "1 2 4 a.example.net."),
 			"the same priority, weight and port"},
 		{"text in two strings", set(t, "x.example.org.", rr.TypeTXT, `"one" "two"`), `it would arrive as "onetwo"`},
-		{"octets that are no text", set(t, "x.example.org.", rr.TypeTXT, `"\255"`), "no UTF-8"},
+		{"octets that are no text", set(t, "x.example.org.", rr.TypeTXT, `"\255"`), "not UTF-8"},
 		{"a name with a slash", set(t, "0/25.example.org.", rr.TypePTR, "a.example.net."), "has no name for"},
 		{"an alias to a name with a space", set(t, "x.example.org.", rr.TypeCNAME, `a\032b.example.net.`), "cannot carry"},
 	} {

@@ -20,7 +20,7 @@ func IDOf(zone dnsname.Name, key rr.Key) (dnshook.ID, error) {
 	}
 	canonical, err := id.Canonical()
 	if err == nil && canonical != id {
-		err = errors.New("its name looks different there")
+		err = errors.New("its name is written differently there")
 	}
 	if err != nil {
 		return id, fmt.Errorf("the protocol of DNSClasses has no name for %s: %w", key, err)
@@ -43,8 +43,8 @@ func RecordOf(zone dnsname.Name, set rr.Set) (dnshook.Record, error) {
 		}
 		if r.Metadata != nil && !slices.Equal(listed(r.Metadata), listed(numbers)) {
 			return dnshook.Record{}, fmt.Errorf(
-				"%s has values with different numbers before the host, and a record of the protocol has the same for all: "+
-					"give all values of the name the same %s", set.Key(), map[rr.Type]string{rr.TypeMX: "priority"}[set.Type]+
+				"%s has values with different numbers before the host, but a record of the protocol has one for all; give all "+
+					"values of the name the same %s", set.Key(), map[rr.Type]string{rr.TypeMX: "priority"}[set.Type]+
 					srvWords(set.Type))
 		}
 		r.Metadata, r.Values = numbers, append(r.Values, value)
@@ -85,12 +85,12 @@ func valueOf(t rr.Type, data string) (string, *dnshook.Metadata, error) {
 	var n [3]*uint16
 	numbers := map[rr.Type]int{rr.TypeMX: 1, rr.TypeSRV: 3}[t]
 	if len(fields) != numbers+1 && numbers > 0 {
-		return "", nil, fmt.Errorf("%q is no data of the type %s", data, t)
+		return "", nil, fmt.Errorf("%q is not valid data for the type %s", data, t)
 	}
 	for i := range numbers {
 		v, err := strconv.ParseUint(fields[i], 10, 16)
 		if err != nil {
-			return "", nil, fmt.Errorf("%q is no data of the type %s: %w", data, t, err)
+			return "", nil, fmt.Errorf("%q is not valid data for the type %s: %w", data, t, err)
 		}
 		n[i] = new(uint16(v))
 	}
@@ -148,7 +148,7 @@ func textOf(data string) (string, error) {
 		}
 	}
 	if !utf8.Valid(out) {
-		return "", fmt.Errorf("the text %s is no UTF-8, which is all that JSON can carry", data)
+		return "", fmt.Errorf("the text %s is not UTF-8, so JSON cannot hold it", data)
 	}
 	return string(out), nil
 }

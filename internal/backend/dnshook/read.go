@@ -69,7 +69,7 @@ func (c *Client) look(ctx context.Context, zone dnsname.Name, key rr.Key) (rr.Se
 	}
 	if len(r.Values) == 0 {
 		return rr.Set{}, false, &backend.Error{Class: backend.ErrUnavailable,
-			Err: fmt.Errorf("it shows %s without values", id)}
+			Err: fmt.Errorf("it returns %s without values", id)}
 	}
 	// Something is there that the protocol cannot say. It differs from all that may be wanted, and so is replaced.
 	return rr.NewSet(key, cmp.Or(r.TTL, dnshook.DefaultTTL), r.Values...), true, nil

@@ -154,14 +154,14 @@ func (b beside) split(changes []plan.Change) (*writing, error) {
 		}
 		if odd, is := x.odd[c.Key]; is {
 			w.rejected = append(w.rejected, backend.Rejection{Key: c.Key, Cause: backend.CauseOwned, Temporary: true,
-				Reason: fmt.Sprintf("it is of the owner %q of external-dns, as the table %s in DynamoDB says", odd.owner,
+				Reason: fmt.Sprintf("it belongs to owner %q of external-dns, according to the table %s in DynamoDB", odd.owner,
 					t.client.table)})
 			continue
 		}
 		note, _ := x.note(c.Key)
 		for _, i := range x.items[note] {
 			if _, identifier, _ := i.about(); identifier != "" || !b.ours(i.owner) {
-				return nil, &backend.Error{Class: backend.ErrConflict, Err: fmt.Errorf("the item %q gives %s to the owner %q now",
+				return nil, &backend.Error{Class: backend.ErrConflict, Err: fmt.Errorf("the item %q now gives %s to owner %q",
 					i.key, c.Key, i.owner)}
 			}
 		}
@@ -186,7 +186,7 @@ func (b beside) enter(w *writing, c plan.Change) error {
 	owners := t.index.owners(c.Want)
 	if !ok || len(owners) != 1 || !b.ours(owners[0]) {
 		w.rejected = append(w.rejected, backend.Rejection{Key: c.Key, Cause: backend.CauseInvalid,
-			Reason: "its name stands for an item of external-dns' table in DynamoDB"})
+			Reason: "its name is reserved for an item of external-dns' table in DynamoDB"})
 		return nil
 	}
 	wanted := item{keyOf(about), owners[0]}
@@ -194,7 +194,7 @@ func (b beside) enter(w *writing, c plan.Change) error {
 	case len(has) == 0:
 		w.insert = append(w.insert, t.insertion(c.Key, wanted))
 	case !slices.ContainsFunc(has, func(i item) bool { return i.owner == wanted.owner }):
-		return &backend.Error{Class: backend.ErrConflict, Err: fmt.Errorf("the item %q is of the owner %q", has[0].key,
+		return &backend.Error{Class: backend.ErrConflict, Err: fmt.Errorf("the item %q belongs to owner %q", has[0].key,
 			has[0].owner)}
 	}
 	return nil

@@ -28,9 +28,9 @@ func TestSetsOfOtherOwnersAreLeftAlone(t *testing.T) {
 	z.want([]rr.Set{www, blue, free}, www, blue, free)
 	r := z.served("beside what others have", 2)
 	for k, words := range map[rr.Key]string{
-		www.Key(): `the owner "prod" of external-dns, as the table external-dns in DynamoDB says: take it away there`,
+		www.Key(): `owner "prod" of external-dns, according to the table external-dns in DynamoDB; remove it there`,
 		// whose place is taken, but of one of several that take turns
-		blue.Key(): `the owner "staging (set identifier one)"`,
+		blue.Key(): `owner "staging (set identifier one)"`,
 	} {
 		if why := r.Refused[k]; why.Cause != backend.CauseOwned || !strings.Contains(why.Reason, words) {
 			t.Errorf("the refusal of %s is %+v, want %q", k, why, words)
@@ -130,7 +130,7 @@ func TestNothingIsWrittenWhileTheTableCannotBeRead(t *testing.T) {
 	z.attach(false, false)
 	z.want([]rr.Set{www}, www)
 	r := z.await("denied", func(r engine.Report) bool { return r.Err != nil })
-	for _, words := range []string{"the table external-dns of DynamoDB, without which nothing is written",
+	for _, words := range []string{"the table external-dns of DynamoDB, which is needed to write",
 		"is not authorized to perform: dynamodb:Scan", "allow the credentials dynamodb:Scan"} {
 		if !strings.Contains(r.Err.Error(), words) {
 			t.Errorf("the report says %v, without %q", r.Err, words)

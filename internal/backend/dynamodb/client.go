@@ -35,7 +35,7 @@ type Config struct {
 func FromSecret(data map[string][]byte, region, table string, options map[string]string) (Config, error) {
 	account, err := route53.FromSecret(data, region, options)
 	if err == nil && !tableName.MatchString(table) {
-		err = fmt.Errorf("%q is no name of a table in DynamoDB", table)
+		err = fmt.Errorf("%q is not the name of a DynamoDB table", table)
 	}
 	return Config{Account: account, Table: table}, err
 }
@@ -64,8 +64,8 @@ func newClient(cfg Config, now func() time.Time) (*client, error) {
 		return nil, err
 	}
 	if region == "" && cfg.Account.Endpoint == "" {
-		return nil, errors.New("nothing names its region: write that into spec.registries[].dynamoDB.region of the " +
-			"Backend, or --dynamodb-region")
+		return nil, errors.New("its region is missing; set it in spec.registries[].dynamoDB.region of the " +
+			"Backend, or with --dynamodb-region")
 	}
 	c := &client{url: cfg.Account.Endpoint, region: cmp.Or(region, route53.DefaultRegion), table: cfg.Table, now: now}
 	if c.url == "" {
@@ -154,12 +154,12 @@ func (c *client) classed(code, message string) *backend.Error {
 	e := &backend.Error{Class: backend.ErrUnavailable, Words: webcall.Words(0, code+": "+message)}
 	switch strings.TrimSuffix(code, "Exception") {
 	case "ResourceNotFound":
-		e.Cause, e.Err = backend.CauseInvalid, fmt.Errorf("there is no such table in the region %s: create it, or write "+
-			"the right table and region into spec.registries[].dynamoDB of the Backend", c.region)
+		e.Cause, e.Err = backend.CauseInvalid, fmt.Errorf("the table does not exist in the region %s; create it, or "+
+			"correct the table and region in spec.registries[].dynamoDB of the Backend", c.region)
 	case "AccessDenied":
 		e.Class, e.Cause = backend.ErrNotAuthorised, backend.CauseUnauthorised
-		e.Err = errors.New("allow the credentials dynamodb:Scan on the table, and where an owner's place is taken " +
-			"dynamodb:PartiQLInsert and dynamodb:PartiQLDelete too")
+		e.Err = errors.New("allow the credentials dynamodb:Scan on the table, and, to adopt an owner, also " +
+			"dynamodb:PartiQLInsert and dynamodb:PartiQLDelete")
 	case "UnrecognizedClient", "InvalidSignature", "MissingAuthenticationToken", "IncompleteSignature", "ExpiredToken":
 		e.Class, e.Cause = backend.ErrNotAuthorised, backend.CauseUnauthenticated
 		e.Err = errors.New("correct the credentials in the Secret of spec.registries[].dynamoDB of the Backend")

@@ -92,8 +92,8 @@ func (t *Table) read(ctx context.Context) error {
 }
 
 func (t *Table) failed(err error) error {
-	return within(err, fmt.Sprintf("reading the registry of external-dns in the table %s of DynamoDB, without which "+
-		"nothing is written", t.client.table))
+	return within(err, fmt.Sprintf(
+		"reading the registry of external-dns in the table %s of DynamoDB, which is needed to write", t.client.table))
 }
 
 // within has an error say what was being done, also to those who show of it what the service said.
@@ -153,7 +153,7 @@ func (t *Table) scan(ctx context.Context) ([]item, error) {
 		for _, i := range page.Items {
 			if i.K.S == nil {
 				return nil, &backend.Error{Class: backend.ErrRejected, Cause: backend.CauseInvalid, Err: errors.New(
-					`an item has no string "k": the table is none of external-dns; write the right one into ` +
+					`an item has no string "k": the table is not one of external-dns; name the right one in ` +
 						"spec.registries[].dynamoDB of the Backend")}
 			}
 			one := item{key: *i.K.S}
@@ -171,7 +171,7 @@ func (t *Table) scan(ctx context.Context) ([]item, error) {
 		case len(next) == 0:
 			return items, nil
 		case next["k"].S == nil || last["k"].S != nil && *last["k"].S == *next["k"].S:
-			return nil, broken("a page of the table says that there are more, and not which")
+			return nil, broken("a page of the table announces more pages, but not where they start")
 		}
 		last = next
 	}
@@ -221,7 +221,7 @@ func (t *Table) execute(ctx context.Context, statements []statement, become func
 				t.index.change(s.note, func(has []item) []item { return become(has, s.item) })
 				continue
 			case e.Code == "DuplicateItem" || e.Code == "ConditionalCheckFailed":
-				wrong = &backend.Error{Class: backend.ErrConflict, Err: fmt.Errorf("somebody else has changed the item %q",
+				wrong = &backend.Error{Class: backend.ErrConflict, Err: fmt.Errorf("another client has changed the item %q",
 					s.item.key)}
 			default:
 				wrong = fmt.Errorf("changing the item %q: %w", s.item.key, t.client.classed(e.Code, e.Message))

@@ -92,8 +92,8 @@ func TestErrors(t *testing.T) {
 	}{
 		{"no such table", func(_ *dynamodbtest.Server, c *Config) { c.Table = "other" }, backend.ErrUnavailable,
 			backend.CauseInvalid, "ResourceNotFoundException: Requested resource not found (unavailable): reading the " +
-				"registry of external-dns in the table other of DynamoDB, without which nothing is written: there is no such " +
-				"table in the region eu-west-1: create it"},
+				"registry of external-dns in the table other of DynamoDB, which is needed to write: the table does not " +
+				"exist in the region eu-west-1; create it"},
 		{"a wrong key", func(_ *dynamodbtest.Server, c *Config) { c.Account.SecretAccessKey = "s3cret" },
 			backend.ErrNotAuthorised, backend.CauseUnauthenticated, "correct the credentials in the Secret"},
 		{"somebody unknown", func(_ *dynamodbtest.Server, c *Config) { c.Account.AccessKeyID = "AKIAOTHER" },
@@ -108,7 +108,7 @@ func TestErrors(t *testing.T) {
 		{"a mistake of ours", injected(400, "ValidationException", "no"), backend.ErrRejected, backend.CauseInvalid, "no"},
 		{"a table of something else", func(s *dynamodbtest.Server, _ *Config) {
 			s.Put(dynamodbtest.Item{"id": dynamodbtest.Text("1")})
-		}, backend.ErrRejected, backend.CauseInvalid, "the table is none of external-dns"},
+		}, backend.ErrRejected, backend.CauseInvalid, "the table is not one of external-dns"},
 		{"nobody there", func(s *dynamodbtest.Server, _ *Config) { _ = s.Stop() }, backend.ErrUnavailable, "", "dial tcp"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -138,9 +138,9 @@ func TestAnswersOfSomethingElse(t *testing.T) {
 		{"a proxy that is busy", "", 429, backend.ErrThrottled, "429"},
 		{"a gateway", "", 502, backend.ErrUnavailable, "502"},
 		{"a redirect", "", 302, backend.ErrUnavailable, "redirect"},
-		{"pages without an end", `{"Items":[],"LastEvaluatedKey":{"k":{"S":"a"}}}`, 200, backend.ErrUnavailable, "and not which"},
+		{"pages without an end", `{"Items":[],"LastEvaluatedKey":{"k":{"S":"a"}}}`, 200, backend.ErrUnavailable, "but not where they start"},
 		{"more of what cannot be named", `{"Items":[],"LastEvaluatedKey":{"x":{"S":"a"}}}`, 200, backend.ErrUnavailable,
-			"and not which"},
+			"but not where they start"},
 	} {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", "http://192.0.2.1/")
@@ -166,7 +166,7 @@ func TestATableThatIsTooLarge(t *testing.T) {
 	table := open(t, access(s))
 	table.most = 5000 // octets
 	err := table.read(t.Context())
-	if backend.Class(err) != backend.ErrTooLarge || !strings.Contains(err.Error(), "see what the server holds") {
+	if backend.Class(err) != backend.ErrTooLarge || !strings.Contains(err.Error(), "see which records the server has") {
 		t.Errorf("it is read: %v", err)
 	}
 	if pages := s.Count("Scan"); pages > 30 {
@@ -224,7 +224,7 @@ func TestSecrets(t *testing.T) {
 		t.Errorf("without a Secret: %v", err)
 	}
 	t.Setenv("AWS_CONFIG_FILE", "/dev/null")
-	for region, want := range map[string]string{"eu-north-1": "", "": "nothing names its region"} {
+	for region, want := range map[string]string{"eu-north-1": "", "": "its region is missing"} {
 		t.Setenv("AWS_REGION", region) // as a Pod has it whose account has a role
 		cfg, err := FromSecret(nil, "", "table", nil)
 		if err != nil {

@@ -44,7 +44,7 @@ func (c *change) make(most int) (err error) {
 	case c.old == nil && !c.batch.Create:
 		return noZone(c.zone)
 	case c.old != nil && c.batch.Expect != nil && *c.batch.Expect != c.old.soa:
-		return &backend.Error{Class: backend.ErrConflict, Err: fmt.Errorf("zone %s has serial %d and not %d", c.zone,
+		return &backend.Error{Class: backend.ErrConflict, Err: fmt.Errorf("zone %s has serial %d instead of %d", c.zone,
 			c.old.soa.Serial, c.batch.Expect.Serial)}
 	case c.batch.Remove:
 		return nil

@@ -121,7 +121,8 @@ func (g *Group) Read(_ context.Context, zone dnsname.Name, ask backend.Ask) (bac
 }
 
 func noZone(zone dnsname.Name) error {
-	return &backend.Error{Class: backend.ErrNoZone, Err: fmt.Errorf("zone %s was not delivered to this server yet", zone)}
+	return &backend.Error{Class: backend.ErrNoZone, Err: fmt.Errorf(
+		"zone %s has not been delivered to this server yet", zone)}
 }
 
 // find returns the set of a key, nil if there is none.

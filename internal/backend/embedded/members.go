@@ -77,7 +77,7 @@ func (g *holdings) publishMembers() {
 		return
 	}
 	if err := g.renewMembers(); err != nil {
-		s.opts.Log.Error("The catalog zone could not be made. This is a fault of zonefold.",
+		s.opts.Log.Error("The catalog zone could not be made. This is a bug in zonefold.",
 			slog.String("zone", g.policy.catalog.String()), slog.String("error", err.Error()))
 	}
 }

@@ -127,7 +127,7 @@ func (all *notices) proceed(n *notice) {
 		all.send(n)
 	case n.asking:
 		all.server.opts.Observer.Notified(NotifyUnanswered)
-		all.server.opts.Log.Warn("A follower does not answer. It will be told of the next change, or ask by itself.",
+		all.server.opts.Log.Warn("A follower does not answer. It is notified of the next change, or asks by itself.",
 			slog.String("zone", n.zone.String()), slog.String("follower", n.to.String()))
 		all.forget(n)
 	default:
@@ -158,9 +158,9 @@ func (all *notices) send(n *notice) {
 	all.open[awaited{n.to, n.id}] = n
 	msg := n.message(z)
 	if c, err := all.socket(n.to.Addr()); err != nil {
-		all.server.opts.Log.Warn("Followers cannot be told of changes.", slog.String("error", err.Error()))
+		all.server.opts.Log.Warn("Followers cannot be notified of changes.", slog.String("error", err.Error()))
 	} else if _, err := c.WriteToUDPAddrPort(msg, n.to); err != nil {
-		all.server.opts.Log.Info("A follower cannot be told of a change; it will be tried again.",
+		all.server.opts.Log.Info("A follower cannot be notified of a change; the server tries again.",
 			slog.String("follower", n.to.String()), slog.String("error", err.Error()))
 	}
 	all.arm(n, n.sent.Add(backend.Doubled{First: notifyPause, Most: longestPause}.After(n.tries)))

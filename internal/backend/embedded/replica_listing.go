@@ -65,7 +65,7 @@ func (s *Server) list() (*Zone, chan struct{}) {
 	}
 	if r.listing == nil || len(r.changed) > 0 {
 		if err := st.renewListing(); err != nil {
-			s.opts.Log.Error("The zones could not be listed for other replicas. This is a fault of zonefold.", slog.String(
+			s.opts.Log.Error("The zones could not be listed for other replicas. This is a bug in zonefold.", slog.String(
 				"error", err.Error()))
 			return nil, r.wake
 		}
@@ -102,7 +102,7 @@ func (st *state) renewListing() error {
 		return err
 	case len(refused) > 0:
 		// A member that cannot be listed keeps followers from nothing but itself.
-		s.opts.Log.Error("A zone could not be listed for other replicas. This is a fault of zonefold.",
+		s.opts.Log.Error("A zone could not be listed for other replicas. This is a bug in zonefold.",
 			slog.String("reason", refused[0].Reason))
 	}
 	next.private = true
@@ -214,7 +214,7 @@ func (e *Entry) readText(text string) error {
 	}
 	if len(fields) != 4 || fields[0] != listingForm || !slices.Contains([]string{kindZone, kindFilled, kindCatalog},
 		fields[3]) {
-		return fmt.Errorf("%s has another form than %s: the leader is another version of zonefold", text, listingForm)
+		return fmt.Errorf("%s has another form than %s: the leader has another version of zonefold", text, listingForm)
 	}
 	serial, err := strconv.ParseUint(fields[1], 10, 32)
 	if err != nil {

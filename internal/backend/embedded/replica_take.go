@@ -105,7 +105,7 @@ func (s *Server) Take(m Member, have, next Copy, changes []plan.Change) error {
 			return rejected(err)
 		}
 	case old.private != next.Catalog:
-		return rejected(fmt.Errorf("zone %s of %s would become another kind of zone", m.Zone, m.Group))
+		return rejected(fmt.Errorf("zone %s of %s would become a zone of another kind", m.Zone, m.Group))
 	case next.SOA == have.SOA && len(changes) == 0:
 		z := *old
 		z.recogniseFilled(next.Filled)
@@ -131,7 +131,7 @@ func (s *Server) Take(m Member, have, next Copy, changes []plan.Change) error {
 }
 
 func conflict(m Member, now, have Copy) error {
-	err := fmt.Errorf("zone %s of %s has serial %d and not %d", m.Zone, m.Group, now.SOA.Serial, have.SOA.Serial)
+	err := fmt.Errorf("zone %s of %s has serial %d instead of %d", m.Zone, m.Group, now.SOA.Serial, have.SOA.Serial)
 	return &backend.Error{Class: backend.ErrConflict, Err: err}
 }
 

@@ -216,7 +216,7 @@ func (s *Server) closeListeners() {
 // context ends before, connections are cut off.
 func (s *Server) Close(ctx context.Context) error {
 	if !s.closing.CompareAndSwap(false, true) {
-		return errors.New("the server is being closed already")
+		return errors.New("the server is already closing")
 	}
 	close(s.stopping)
 	s.stopMembers()
@@ -233,7 +233,7 @@ func (s *Server) Close(ctx context.Context) error {
 	s.running.Wait()
 	s.closeListeners()
 	if !stop() {
-		return errors.New("connections were cut off before they had their answers")
+		return errors.New("connections were closed before they were answered")
 	}
 	return nil
 }
@@ -242,7 +242,7 @@ func (s *Server) Close(ctx context.Context) error {
 func (s *Server) respond(r *responder, msg, buf []byte, stream bool) (out []byte) {
 	defer func() {
 		if fault := recover(); fault != nil {
-			s.opts.Log.Error("A message could not be answered. This is a fault of zonefold.", slog.Any("fault", fault),
+			s.opts.Log.Error("A message could not be answered. This is a bug in zonefold.", slog.Any("fault", fault),
 				slog.String("message", fmt.Sprintf("%x", msg)))
 			*r, out = responder{}, nil
 		}

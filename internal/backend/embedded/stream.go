@@ -35,7 +35,7 @@ func (s *Server) send(w *worker, c *sockets.Conn) (err error) {
 	defer func() {
 		w.page = r.message.buf
 		if fault := recover(); fault != nil {
-			s.opts.Log.Error("A transfer broke off. This is a fault of zonefold.", slog.Any("fault", fault),
+			s.opts.Log.Error("A transfer broke off. This is a bug in zonefold.", slog.Any("fault", fault),
 				slog.String("zone", t.zone.name.String()))
 			*r, err = responder{}, errors.New("the transfer broke off")
 		}
@@ -61,7 +61,7 @@ func (s *Server) send(w *worker, c *sockets.Conn) (err error) {
 	if err != nil {
 		outcome = TransferBroken
 		err = fmt.Errorf("transferring zone %s: %w", t.zone.name, err)
-		s.opts.Log.Info("A transfer was not taken to its end.", slog.String("client", c.Client.String()),
+		s.opts.Log.Info("A transfer was not completed.", slog.String("client", c.Client.String()),
 			slog.String("error", err.Error()))
 	}
 	s.opts.Observer.Transferred(t.kind, outcome)

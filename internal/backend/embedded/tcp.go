@@ -89,7 +89,7 @@ func (s *Server) batch(w *worker, in *bufio.Reader, msg []byte, c *sockets.Conn)
 			return s.send(w, c)
 		}
 		if answer == nil {
-			return errors.New("what came is no question")
+			return errors.New("the message is not a question")
 		}
 		w.out = append(w.out, answer...) // it may be there already
 		binary.BigEndian.PutUint16(w.out[at:], uint16(len(answer)))
@@ -141,7 +141,7 @@ func readMessage(in *bufio.Reader) ([]byte, error) {
 	}
 	if size > maxDatagram {
 		if b, err = in.Peek(2 + headerSize); err != nil || !isUpdate(b[2:]) {
-			return nil, errors.New("what came is too long for a question")
+			return nil, errors.New("the message is too long for a question")
 		}
 	}
 	b, err = io.ReadAll(io.LimitReader(in, int64(size))) // room for what is there, not for what is announced

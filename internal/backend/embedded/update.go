@@ -120,6 +120,6 @@ func (s *Server) updater(zone dnsname.Name, r *responder) (u Update, rcode int) 
 		r.explanation = "This server has no zone " + zone.String()
 		return Update{}, dns.RcodeNotAuth
 	}
-	r.explanation = "Nobody lets who signs so, or not at all, update zone " + zone.String()
+	r.explanation = "No rule lets this client update zone " + zone.String()
 	return Update{}, dns.RcodeRefused
 }

@@ -30,9 +30,9 @@ func TestUpdatesAreForThoseWhoMayUpdate(t *testing.T) {
 	}{
 		{"who may", "bench.example.", writer, dns.RcodeYXRrset, "There is a set."},
 		{"who may only copy the zone", "bench.example.", reader, dns.RcodeRefused,
-			"Nobody lets who signs so, or not at all, update zone bench.example."},
+			"No rule lets this client update zone bench.example."},
 		{"who does not sign", "bench.example.", nil, dns.RcodeRefused,
-			"Nobody lets who signs so, or not at all, update zone bench.example."},
+			"No rule lets this client update zone bench.example."},
 		{"who signs with a key that nobody knows", "bench.example.", stranger, dns.RcodeNotAuth, ""},
 		{"a zone that is not here", "example.net.", writer, dns.RcodeNotAuth, "This server has no zone example.net."},
 	} {

@@ -79,7 +79,7 @@ func heldReason(p plan.Protection) string {
 	case plan.PolicyUpsertOnly:
 		return "the policy UpsertOnly of its Backend deletes nothing"
 	case plan.PolicyCreateOnly:
-		return "the policy CreateOnly of its Backend changes nothing that is there"
+		return "the policy CreateOnly of its Backend changes no existing set"
 	}
 	return "more sets would be deleted than the protection of its Backend allows"
 }

@@ -25,7 +25,7 @@ type Overtaken struct {
 
 // Error says how far the other run came.
 func (o *Overtaken) Error() string {
-	return fmt.Sprintf("another operator has used serials up to %d", o.Ceiling)
+	return fmt.Sprintf("another operator used serials up to %d", o.Ceiling)
 }
 
 // Unwrap returns the class.

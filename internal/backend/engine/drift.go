@@ -48,7 +48,7 @@ func (w *worker) reportDrift(j *job, before rr.Sets) {
 			names = append(names, c.Key.String())
 		}
 	}
-	e.cfg.Log.Warn("A server held something else than what was written there; it is put right.",
+	e.cfg.Log.Warn("A server's records differed from what was written; the operator restores them.",
 		slog.String("zone", w.Zone.String()),
 		slog.String("server", w.Server), slog.Int("sets", len(changes)),
 		slog.String("such as", strings.Join(names, ", ")))

@@ -43,7 +43,7 @@ type Seen struct {
 }
 
 // ErrUnreadable is about servers that do not tell what they hold.
-var ErrUnreadable = errors.New("its server does not tell what it holds")
+var ErrUnreadable = errors.New("its server cannot list its records")
 
 // LookAll reads servers, and compares by the rules of a target that observes. It writes nothing and stores nothing.
 // What it sees of each Look it tells in their order. A call of a Backend may take as long as the timeout.

@@ -198,7 +198,7 @@ func (s *state) compare(j *job, found backend.Observed) {
 
 func ignoredReason(got rr.Set) string {
 	if len(got.Data) == 0 {
-		return "the server accepted the change but holds no such set"
+		return "the server accepted the change but does not have the set"
 	}
-	return fmt.Sprintf("the server accepted the change but holds %d %q", got.TTL, got.Data)
+	return fmt.Sprintf("the server accepted the change but has %d %q", got.TTL, got.Data)
 }

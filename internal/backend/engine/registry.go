@@ -90,15 +90,15 @@ func (r *registrar) judge(k rr.Key) {
 	claim, is := r.claimed(k)
 	switch {
 	case is:
-		why = "it is of " + said(claim)
+		why = "it belongs to " + said(claim)
 	case !wanted:
 	case r.IsNote(want):
 		claim, is = registry.Claim{Note: k.Name}, true
-		why = "its text is that of the notes by which external-dns knows its sets; write another text"
+		why = "its text has the form of external-dns' registry records; choose another text"
 	default:
 		var other rr.Key
 		if other, claim, is = r.beside(k); is {
-			why = fmt.Sprintf("it cannot stand beside %s, which is of %s", other, said(claim))
+			why = fmt.Sprintf("it cannot coexist with %s, which belongs to %s", other, said(claim))
 		}
 	}
 	if is {
@@ -111,11 +111,11 @@ func (r *registrar) judge(k rr.Key) {
 
 // said names an owner, and where it is written.
 func said(c registry.Claim) string {
-	owner := fmt.Sprintf("the owner %q of external-dns", c.Owner)
+	owner := fmt.Sprintf("owner %q of external-dns", c.Owner)
 	if c.Owner == "" {
 		owner = "an unknown owner of external-dns"
 	}
-	return fmt.Sprintf("%s, as %s says: take it away there, or take the owner's place in spec.registries of the Backend",
+	return fmt.Sprintf("%s, according to %s; remove it there, or set that owner in spec.registries of the Backend",
 		owner, c.Where())
 }
 

@@ -101,8 +101,8 @@ func TestSetsOfOtherOwnersAreLeftAlone(t *testing.T) {
 		theirs := []string{"a-www of prod", "free A 192.0.2.3", "mail CNAME example.net.", "mail of old",
 			"new A 192.0.2.4", "www A 203.0.113.1"}
 		z.holds("beside what others have", theirs...)
-		z.refuses("theirs", www.Key(), `the owner "prod" of external-dns, as TXT a-www.example.org. says`)
-		z.refuses("an alias", mail.Key(), `the owner "old" of external-dns`)
+		z.refuses("theirs", www.Key(), `owner "prod" of external-dns, according to TXT a-www.example.org.`)
+		z.refuses("an alias", mail.Key(), `owner "old" of external-dns`)
 		z.refuses("a note of a tenant", note.Key(), `"prod"`)
 		if r := z.last("b"); r.Err != nil || r.Seq == 0 || len(r.Refused) != 3 {
 			t.Errorf("the zone is reported with %+v", r)

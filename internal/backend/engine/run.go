@@ -98,7 +98,7 @@ func (t *target) conclude(s *state, j *job, err error) {
 		}
 		return
 	}
-	cfg.Log.Warn("A zone could not be delivered; it will be tried again.", slog.String("zone", t.Zone.String()),
+	cfg.Log.Warn("A zone could not be delivered; the operator tries again.", slog.String("zone", t.Zone.String()),
 		slog.String("server", t.Server), slog.String("attachment", j.a.Name), slog.String("error", err.Error()))
 	t.failures++
 	t.failed, t.class = now, class

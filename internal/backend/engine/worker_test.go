@@ -124,7 +124,7 @@ func TestWhatAServerIgnoresIsNotConfirmed(t *testing.T) {
 		b.engine.Attach(target("s", zoneName), engine.Attachment{Name: "0", Feed: f, Backend: s, Keep: true})
 		b.pass(time.Minute)
 		r := b.last("0")
-		if r.Err != nil || !strings.Contains(r.Refused[alias.Key()].Reason, "holds no such set") || len(r.Refused) != 1 ||
+		if r.Err != nil || !strings.Contains(r.Refused[alias.Key()].Reason, "does not have the set") || len(r.Refused) != 1 ||
 			r.Foreign != 1 {
 			t.Errorf("a CNAME that the server ignored: %+v", r)
 		}

@@ -83,17 +83,17 @@ func (o *offer) host(settings []string) error {
 		name, err := dnsname.Parse(strings.Trim(text, ".") + ".")
 		switch {
 		case err != nil:
-			return broken("its filter includes %q, which is no name", text)
+			return broken("its filter includes %q, which is not a name", text)
 		case o.takes(name):
 			o.hosted = append(o.hosted, name)
 		case len(settings) > 0:
 			return &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid, Err: fmt.Errorf(
-				"the settings have zone %s, which the server's filter leaves out", name)}
+				"the settings have zone %s, which the server's filter excludes", name)}
 		}
 	}
 	if len(o.hosted) == 0 {
 		return &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid,
-			Err: errors.New("the server does not tell which zones it has: name them in the setting zones")}
+			Err: errors.New("the server does not list its zones; name them in the setting zones")}
 	}
 	slices.SortFunc(o.hosted, func(a, b dnsname.Name) int { return len(b.String()) - len(a.String()) })
 	o.hosted = slices.Compact(o.hosted)

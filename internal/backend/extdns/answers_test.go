@@ -40,8 +40,8 @@ func TestAnswers(t *testing.T) {
 		after  time.Duration
 	}{
 		{"as the protocol has it", 204, "", "", "", 0},
-		{"success that is not the protocol's", 200, "", backend.ErrUnavailable, "where the protocol has 204", 0},
-		{"accepted for later", 202, "", backend.ErrUnavailable, "where the protocol has 204", 0},
+		{"success that is not the protocol's", 200, "", backend.ErrUnavailable, "instead of 204", 0},
+		{"accepted for later", 202, "", backend.ErrUnavailable, "instead of 204", 0},
 		{"a redirect", 302, "", backend.ErrUnavailable, "redirect", 0},
 		{"a change that is refused", 400, "", backend.ErrRejected, "some words", 0},
 		{"a change that is refused for what it says", 422, "", backend.ErrRejected, "some words", 0},

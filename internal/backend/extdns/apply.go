@@ -105,7 +105,7 @@ func (w *writing) adjust(ctx context.Context, todo []plan.Change) error {
 		case err != nil:
 			w.reject(change.Key, err.Error())
 		case !w.mine(change.Key.Name):
-			w.reject(change.Key, "the server's filter leaves the name out, or the name is in another of its zones")
+			w.reject(change.Key, "the server's filter excludes the name, or the name is in another of its zones")
 		default:
 			ask = append(ask, e)
 		}
@@ -127,7 +127,7 @@ func (w *writing) adjust(ctx context.Context, todo []plan.Change) error {
 	}
 	for key, set := range w.wanted {
 		if len(set.Data) > 0 && len(w.adjusted[key]) != 1 {
-			w.reject(key, fmt.Sprintf("the server makes %d sets of it, which are not it", len(w.adjusted[key])))
+			w.reject(key, fmt.Sprintf("the server turns it into %d other sets", len(w.adjusted[key])))
 		}
 	}
 	return nil

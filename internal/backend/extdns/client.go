@@ -75,7 +75,7 @@ func FromSecret(data map[string][]byte, _ string, options map[string]string) (Co
 	if text := r.Option("timeout"); text != "" {
 		var err error
 		if cfg.Timeout, err = time.ParseDuration(text); err != nil || cfg.Timeout <= 0 {
-			r.Fail("the setting timeout is %q, and has to be a duration such as 30s", text)
+			r.Fail("the setting timeout is %q, and must be a duration such as 30s", text)
 		}
 	}
 	if _, err := zoneNames(cfg.Zones); err != nil {
@@ -186,11 +186,11 @@ func (c *Client) call(ctx context.Context, method, path string, body, result any
 	}
 	switch {
 	case resp.StatusCode != want:
-		return broken("it answers HTTP %d to %s /%s, where the protocol has %d", resp.StatusCode, method, path, want)
+		return broken("it answers HTTP %d to %s /%s, instead of %d", resp.StatusCode, method, path, want)
 	case result == nil:
 		return nil
 	case path == "" && !sameType(resp.Header.Get("Content-Type")):
-		return broken("it answers with the content type %q and not with %s: it is another server, or speaks another version",
+		return broken("it answers with the content type %q instead of %s: it is another server, or has another version",
 			resp.Header.Get("Content-Type"), endpoint.MediaType)
 	}
 	if err := json.NewDecoder(resp.Body).Decode(result); err != nil {

@@ -73,7 +73,7 @@ func (z *Zone) Zones(context.Context) ([]dnsname.Name, error) { return []dnsname
 func (z *Zone) begin(ctx context.Context, name dnsname.Name) error {
 	if name != z.name {
 		return &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid, Err: fmt.Errorf(
-			"zone %s is asked for where %s is", name, z.name)}
+			"zone %s was requested but %s was found", name, z.name)}
 	}
 	c := z.client
 	if err := c.lock(ctx); err != nil {
@@ -82,7 +82,7 @@ func (z *Zone) begin(ctx context.Context, name dnsname.Name) error {
 	err := c.negotiate(ctx)
 	if err == nil && c.zoneOf(z.name) != z.name {
 		err = &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid, Err: errors.New(
-			"it is not among the server's zones any more")}
+			"it is no longer among the server's zones")}
 	}
 	if err != nil {
 		c.unlock()

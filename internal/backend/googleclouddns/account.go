@@ -82,7 +82,7 @@ func (c *Client) split(id string) (project, zone string, err error) {
 	}
 	if !projectID.MatchString(project) || !zoneName.MatchString(zone) {
 		return "", "", &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid,
-			Err: fmt.Errorf("%q is no ID of a zone of Cloud DNS: that is the name of a managed zone, or project/name", id)}
+			Err: fmt.Errorf("%q is not the ID of a Cloud DNS zone; write the name of a managed zone, or project/name", id)}
 	}
 	return project, zone, nil
 }

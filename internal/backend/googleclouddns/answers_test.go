@@ -144,7 +144,7 @@ func TestSecrets(t *testing.T) {
 		{"another place", map[string]string{"serviceaccount.json": good}, map[string]string{"endpoint": "http://x",
 			"tokenEndpoint": "http://y"}, ""},
 		{"nothing", map[string]string{"key": "s3cret"}, nil, "no value for serviceaccount.json"},
-		{"no JSON", map[string]string{"serviceaccount.json": "s3cret"}, nil, "no JSON document"},
+		{"no JSON", map[string]string{"serviceaccount.json": "s3cret"}, nil, "not a JSON document"},
 		{"another type", map[string]string{"serviceaccount.json": without("type", "authorized_user")}, nil,
 			"type is not service_account"},
 		{"no project", map[string]string{"serviceaccount.json": without("project_id", "")}, nil, "project_id"},
@@ -155,7 +155,7 @@ func TestSecrets(t *testing.T) {
 		{"a key that cannot be read", map[string]string{"serviceaccount.json": without("private_key",
 			"-----BEGIN PRIVATE KEY-----\nczNjcmV0\n-----END PRIVATE KEY-----\n")}, nil, "cannot be read"},
 		{"a setting that nobody knows", map[string]string{"serviceaccount.json": good}, map[string]string{"project": "x"},
-			"no setting"},
+			"not a setting"},
 	} {
 		data := map[string][]byte{}
 		for k, v := range c.data {

@@ -106,7 +106,7 @@ func (z *Zone) note(changes []plan.Change, made *dns.Change) (backend.Result, er
 		}
 		if now := z.book.set(c.Key); !now.Equal(c.Want) {
 			result.Rejected = append(result.Rejected, backend.Rejection{Key: c.Key,
-				Reason: fmt.Sprintf("the service took the set and has stored %q with a TTL of %d instead", now.Data, now.TTL)})
+				Reason: fmt.Sprintf("the service stored %q with a TTL of %d instead of the set", now.Data, now.TTL)})
 		}
 	}
 	if made.Status != statusDone {

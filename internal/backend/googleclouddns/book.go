@@ -47,7 +47,7 @@ func keyOf(set *dns.ResourceRecordSet) (rr.Key, error) {
 	if err != nil {
 		known, ok := miekg.StringToType[set.Type]
 		if !ok {
-			return rr.Key{}, fmt.Errorf("%s: the service holds a set of type %q, which is unknown here", name, set.Type)
+			return rr.Key{}, fmt.Errorf("%s: the service has a set of type %q, which zonefold does not know", name, set.Type)
 		}
 		t = rr.Type(known)
 	}
@@ -81,7 +81,7 @@ func odd(text string) string { return fmt.Sprintf(`\# %d %x`, len(text), text) }
 func toSet(set rr.Set) (*dns.ResourceRecordSet, error) {
 	for _, data := range set.Data {
 		if strings.HasPrefix(data, `\#`) {
-			return nil, fmt.Errorf("%s: the data are in the form of RFC 3597, which the service does not have", set.Key())
+			return nil, fmt.Errorf("%s: the data are in the form of RFC 3597, which the service does not support", set.Key())
 		}
 	}
 	return &dns.ResourceRecordSet{Name: set.Name.String(), Type: set.Type.String(), Ttl: int64(set.TTL), Rrdatas: set.Data,

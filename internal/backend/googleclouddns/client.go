@@ -85,13 +85,13 @@ type serviceAccount struct {
 func readAccount(text string) (serviceAccount, error) {
 	var a serviceAccount
 	if json.Unmarshal([]byte(text), &a) != nil {
-		return a, errors.New("serviceaccount.json is no JSON document")
+		return a, errors.New("serviceaccount.json is not a JSON document")
 	}
 	switch {
 	case a.Type != "service_account":
-		return a, errors.New("serviceaccount.json is no key of a service account: its type is not service_account")
+		return a, errors.New("serviceaccount.json is not a key of a service account: its type is not service_account")
 	case !projectID.MatchString(a.ProjectID):
-		return a, errors.New("serviceaccount.json has no project_id, or one that is no ID of a project")
+		return a, errors.New("serviceaccount.json has no valid project_id")
 	case a.ClientEmail == "":
 		return a, errors.New("serviceaccount.json has no client_email")
 	}

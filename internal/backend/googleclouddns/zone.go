@@ -76,7 +76,7 @@ func (z *Zone) is(name dnsname.Name) error {
 		return nil
 	}
 	return &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid, Err: fmt.Errorf(
-		"zone %s is asked for where %s is", name, z.name)}
+		"zone %s was requested but %s was found", name, z.name)}
 }
 
 // Read lists the zone, or asks for some sets.

@@ -24,7 +24,7 @@ func FromSecret(data map[string][]byte, _ string, options map[string]string) (Co
 		InsecureSkipVerify: r.Bool("InsecureSkipVerify", "insecureSkipVerify"),
 	}
 	if cfg.URL != "" && !strings.Contains(cfg.URL, "://") {
-		r.Fail("the value of Server is no URL: write it as in http://pdns.example.org:8081")
+		r.Fail("the value of Server is not a URL; write one such as http://pdns.example.org:8081")
 	}
 	return cfg, r.Err()
 }
@@ -55,7 +55,7 @@ func (a *Account) HostedZone(ctx context.Context, id string) (backend.HostedZone
 	name, err := dnsname.Parse(strings.TrimSuffix(id, ".") + ".")
 	if err != nil {
 		return backend.HostedZone{}, &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid, Err: fmt.Errorf(
-			"zones of PowerDNS are known by their names: %w", err)}
+			"a zone of PowerDNS is identified by its name: %w", err)}
 	}
 	var z zone
 	if err := a.client.call(ctx, request{method: http.MethodGet, path: zonePath(name), query: "rrsets=false",

@@ -72,11 +72,11 @@ func TestAnswers(t *testing.T) {
 		{"an answer cut off", saying(200, "Content-Type", jsonType, `{"name":"example.org.","rrsets":[`),
 			backend.ErrUnavailable, "cannot be read", 0},
 		{"nothing", saying(200, "", "", ""), backend.ErrUnavailable, "cannot be read", 0},
-		{"two answers", saying(200, "", "", `{"name":"example.org."} {}`), backend.ErrUnavailable, "after its end", 0},
+		{"two answers", saying(200, "", "", `{"name":"example.org."} {}`), backend.ErrUnavailable, "something follows its end", 0},
 		{"another zone", saying(200, "", "", `{"name":"example.com."}`), backend.ErrUnavailable, `zone "example.com."`, 0},
 		{"a name that is none", saying(200, "", "", `{"name":"example.org.","rrsets":[{"name":"a..b.","type":"A"}]}`),
 			backend.ErrUnavailable, "a..b.", 0},
-		{"a type that is none", saying(200, "", "",
+		{"an invalid type", saying(200, "", "",
 			`{"name":"example.org.","rrsets":[{"name":"a.","type":"NOPE","records":[{"content":"x"}]}]}`),
 			backend.ErrUnavailable, "NOPE", 0},
 	} {

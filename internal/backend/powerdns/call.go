@@ -102,7 +102,7 @@ func (c *Client) decode(body io.ReadCloser, result any) error {
 	d := json.NewDecoder(meter.JSON(body))
 	err := d.Decode(result)
 	if err == nil && d.More() {
-		err = errors.New("there is something after its end")
+		err = errors.New("something follows its end")
 	}
 	if exceeded := backend.Exceeded(err); exceeded != nil {
 		return exceeded
@@ -119,7 +119,7 @@ func (c *Client) answerError(resp *http.Response, r request) error {
 	writes := r.method != http.MethodGet
 	switch code := resp.StatusCode; {
 	case code >= 300 && code < 400:
-		e.Err = errors.New("the server answers with a redirect, which is not followed: give the URL that it leads to")
+		e.Err = errors.New("the server answers with a redirect, which zonefold does not follow; use the URL that it leads to")
 	case code == http.StatusUnauthorized:
 		e.Class, e.Cause = backend.ErrNotAuthorised, backend.CauseUnauthenticated
 	case code == http.StatusForbidden:

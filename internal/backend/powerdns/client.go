@@ -64,7 +64,7 @@ func New(cfg Config) (*Client, error) {
 		return nil, err
 	}
 	if cfg.APIKey == "" || strings.ContainsFunc(cfg.APIKey, func(r rune) bool { return r < ' ' || r > '~' }) {
-		return nil, errors.New("the API key of PowerDNS is empty or has characters that an HTTP header cannot hold")
+		return nil, errors.New("the API key of PowerDNS is empty or has characters that an HTTP header cannot contain")
 	}
 	kind, err := zoneKind(cfg.ZoneKind)
 	if err != nil {
@@ -76,7 +76,7 @@ func New(cfg Config) (*Client, error) {
 	if cfg.CABundle != "" {
 		pool := x509.NewCertPool()
 		if !pool.AppendCertsFromPEM([]byte(cfg.CABundle)) {
-			return nil, errors.New("the CA bundle for PowerDNS holds no certificate in PEM")
+			return nil, errors.New("the CA bundle for PowerDNS contains no PEM certificate")
 		}
 		transport.TLSClientConfig.RootCAs = pool
 	}
@@ -118,7 +118,7 @@ func zoneKind(kind string) (string, error) {
 	case "Master", "Primary":
 		return "Master", nil
 	}
-	return "", fmt.Errorf("zones of kind %q cannot be created: it is Native or Primary", kind)
+	return "", fmt.Errorf("zones of kind %q cannot be created; use Native or Primary", kind)
 }
 
 // Server is the canonical address of the API with the server's id, equal for all spellings of it.

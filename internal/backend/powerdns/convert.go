@@ -97,7 +97,7 @@ func typeOf(name string) (rr.Type, error) {
 	if t, ok := dns.StringToType[name]; ok {
 		return rr.Type(t), nil
 	}
-	return 0, fmt.Errorf("the server holds records of type %q, which is unknown here", name)
+	return 0, fmt.Errorf("the server has records of type %q, which zonefold does not know", name)
 }
 
 // fromRRset reads a set; false when nothing of it is served.

@@ -121,7 +121,7 @@ func (c *Client) look(ctx context.Context, name dnsname.Name, batch backend.Batc
 	}
 	if batch.Expect != nil && now.Serial != batch.Expect.Serial {
 		return &backend.Error{Class: backend.ErrConflict,
-			Err: fmt.Errorf("the zone has serial %d where %d was expected", now.Serial, batch.Expect.Serial)}
+			Err: fmt.Errorf("the zone has serial %d instead of %d", now.Serial, batch.Expect.Serial)}
 	}
 	if batch.SOA == nil || now.SOAEditAPI == nil || *now.SOAEditAPI == "" {
 		return nil

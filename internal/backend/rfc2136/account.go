@@ -36,7 +36,7 @@ func FromSecret(data map[string][]byte, _ string, options map[string]string) (Ac
 	cfg.Zone = domain(r, "Zone", "zone")
 	cfg.Key.Name = domain(r, "TSIGKeyName", "tsigKeyName")
 	if cfg.Key.Name.IsZero() != (cfg.Key.Secret == "") {
-		r.Fail("a TSIG key is TSIGKeyName and TSIGSecret, and the Secret has one of them")
+		r.Fail("a TSIG key needs TSIGKeyName and TSIGSecret, but the Secret has only one of them")
 	} else if _, err := newSigner(cfg.Key); err != nil {
 		r.Fail("TSIG key: %w", err)
 	}
@@ -73,8 +73,8 @@ func NewAccount(client *Client, zone dnsname.Name) *Account { return &Account{cl
 func (a *Account) HostedZones(ctx context.Context) ([]backend.HostedZone, error) {
 	if a.zone.IsZero() {
 		return nil, &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid,
-			Err: fmt.Errorf("DNS has no list of zones, and the credentials for %s name none: add the key Zone to the Secret, "+
-				"or name the zone where it is used", a.client.server)}
+			Err: fmt.Errorf("DNS servers do not list their zones, and the credentials for %s name none; add the key Zone to "+
+				"the Secret, or name the zone in the object", a.client.server)}
 	}
 	zone, err := a.look(ctx, a.zone)
 	if err != nil {
@@ -88,11 +88,11 @@ func (a *Account) HostedZone(ctx context.Context, id string) (backend.HostedZone
 	name, err := dnsname.Parse(strings.TrimSuffix(id, ".") + ".")
 	if err != nil {
 		return backend.HostedZone{}, &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid, Err: fmt.Errorf(
-			"zones of DNS servers are known by their names: %w", err)}
+			"a zone of a DNS server is identified by its name: %w", err)}
 	}
 	if !a.zone.IsZero() && name != a.zone {
 		return backend.HostedZone{}, &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid, Err: fmt.Errorf(
-			"the credentials are for %s, and not for %s", a.zone, name)}
+			"the credentials are for %s, not for %s", a.zone, name)}
 	}
 	return a.look(ctx, name)
 }
@@ -147,7 +147,7 @@ func (a *Account) FindZone(ctx context.Context, name dnsname.Name) (backend.Host
 		}
 	}
 	return backend.HostedZone{}, &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid, Err: fmt.Errorf(
-		"%s has no zone that holds %s", a.client.server, name)}
+		"%s has no zone that contains %s", a.client.server, name)}
 }
 
 // Backend returns the client, which knows zones by their names.

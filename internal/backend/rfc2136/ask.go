@@ -26,7 +26,7 @@ func (c *Client) soa(link *conn, zone dnsname.Name) (rr.SOA, error) {
 		return rr.SOA{}, err
 	}
 	if len(answers[key].set.Data) == 0 {
-		return rr.SOA{}, &backend.Error{Class: backend.ErrNoZone, Err: errors.New("the server shows no SOA for the zone")}
+		return rr.SOA{}, &backend.Error{Class: backend.ErrNoZone, Err: errors.New("the server returns no SOA for the zone")}
 	}
 	return soaOf(answers[key].set)
 }

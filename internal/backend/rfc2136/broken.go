@@ -25,7 +25,7 @@ func (e *unfinishedError) Error() string { return e.err.Error() }
 func (e *unfinishedError) Unwrap() error { return e.err }
 
 // errOtherAnswer says that the answer belongs to no question that was asked on the connection.
-var errOtherAnswer = &unfinishedError{unavailable(errors.New("the server answered another question"))}
+var errOtherAnswer = &unfinishedError{unavailable(errors.New("the server answered a different question"))}
 
 func isUnfinished(err error) bool {
 	_, ok := errors.AsType[*unfinishedError](err)

@@ -105,7 +105,7 @@ func (c *Client) Limits() backend.Limits {
 
 // Zones is not supported: the protocol has no list of zones.
 func (c *Client) Zones(context.Context) ([]dnsname.Name, error) {
-	return nil, fmt.Errorf("listing the zones of %s: DNS has no such question", c.server)
+	return nil, fmt.Errorf("listing the zones of %s: the DNS protocol does not support that", c.server)
 }
 
 // size is an upper bound of what a change takes in an UPDATE: the deletion of the old set and the addition of the new

@@ -31,13 +31,15 @@ func tsigError(t *dns.TSIG, key *signer, now time.Time) error {
 	switch t.Error {
 	case dns.RcodeBadKey:
 		return unauthenticated("BADKEY", fmt.Errorf(
-			"the server does not know key %s with algorithm %s; give it that key, or name one that it has", called(key.Name()),
+			"the server does not know key %s with algorithm %s; add the key to the server, or name one that it "+
+				"has", called(key.Name()),
 			called(key.Algorithm())))
 	case dns.RcodeBadSig:
-		return unauthenticated("BADSIG", fmt.Errorf("the server has another secret for key %s; use the same on both sides",
+		return unauthenticated("BADSIG", fmt.Errorf(
+			"the server has another secret for key %s; use the same secret on both sides",
 			called(key.Name())))
 	case dns.RcodeBadTime:
-		err := errors.New("the server's clock differs from ours")
+		err := errors.New("the server's clock differs from the operator's")
 		if other, e := hex.DecodeString(t.OtherData); e == nil && len(other) == 6 {
 			theirs := int64(binary.BigEndian.Uint16(other))<<32 | int64(binary.BigEndian.Uint32(other[2:]))
 			err = fmt.Errorf("%w by %d seconds", err, theirs-now.Unix())
@@ -45,14 +47,14 @@ func tsigError(t *dns.TSIG, key *signer, now time.Time) error {
 		return unauthenticated("BADTIME", fmt.Errorf("%w; set both by NTP", err))
 	}
 	return unauthenticated(rcodeName(int(t.Error)), fmt.Errorf(
-		"the server does not take the signature of key %s; see its log", called(key.Name())))
+		"the server rejects the signature of key %s; see its log", called(key.Name())))
 }
 
 // called is a name of a key or an algorithm as configurations have it, without the dot at its end.
 func called(name string) string { return strings.TrimSuffix(name, ".") }
 
 // errPrerequisite says that the zone is not as the UPDATE expected (RFC 2136 §2.2).
-var errPrerequisite = errors.New("the prerequisite does not hold")
+var errPrerequisite = errors.New("a prerequisite was not met")
 
 // errPolicy says that the server refused an UPDATE (RFC 2136 §3.3): either all from us, or something in this one.
 var errPolicy = errors.New("the server refused")
@@ -73,7 +75,7 @@ func updateError(rcode int) error {
 			"the server is not a primary of the zone; create the zone there, or name its primary")}
 	case dns.RcodeNotImplemented:
 		return notAuthorised(words, errors.New(
-			"the server takes no dynamic updates; have it take them, or name another server"))
+			"the server accepts no dynamic updates; enable them there, or name another server"))
 	case dns.RcodeServerFailure:
 		return &backend.Error{Class: backend.ErrRejected, Words: words, Temporary: true}
 	case dns.RcodeFormatError, dns.RcodeNotZone:
@@ -96,7 +98,7 @@ func (c *Client) denied(ctx context.Context, zone dnsname.Name, err error) error
 		return err
 	}
 	return notAuthorised(rcodeName(dns.RcodeNotAuth), errors.New(
-		"the server has the zone and does not let us write or transfer it; allow the key both"))
+		"the server does not let the key update or transfer the zone; allow both there"))
 }
 
 // readError gives the answer to a transfer or a query a class.
@@ -110,7 +112,8 @@ func readError(rcode int) error {
 			"the server does not have the zone; create it there")}
 	case dns.RcodeRefused:
 		return notAuthorised(words, errors.New(
-			"the server does not let us read the zone, or does not have it; allow the key to transfer it, or create it there"))
+			"the server does not have the zone, or does not let the key read it; create the zone there, or allow the key to "+
+				"transfer it"))
 	}
 	return &backend.Error{Class: backend.ErrUnavailable, Words: words}
 }

@@ -75,12 +75,12 @@ func (c *Client) Prove(ctx context.Context) error {
 		m.RecursionDesired = false
 		answer, err := c.exchange(link, m)
 		if err == nil && link.key.Signs() && answer.IsTsig() == nil {
-			err = notAuthorised(rcodeName(answer.Rcode), errors.New("the answer is not signed although the request was"))
+			err = notAuthorised(rcodeName(answer.Rcode), errors.New("the answer is not signed, although the request was"))
 		}
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("having %s show that it knows our key: %w", c.server, err)
+		return fmt.Errorf("checking that %s knows the key: %w", c.server, err)
 	}
 	return nil
 }

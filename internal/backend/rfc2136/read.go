@@ -45,7 +45,7 @@ func (c *Client) read(ctx context.Context, zone dnsname.Name, ask backend.Ask) (
 }
 
 // errObscure says that queries do not show what the zone holds, and that it is to be transferred.
-var errObscure = errors.New("a query does not show what the zone holds")
+var errObscure = errors.New("a query does not show the content of the zone")
 
 // query asks for the SOA, for each set, and for what may stand before a set: a cut at its name or above, where the
 // server refers to the child zone or answers from it; and wildcards, which may stand in for a set that is not there. It
@@ -93,7 +93,7 @@ func judge(zone dnsname.Name, keys []rr.Key, answers map[rr.Key]answer) (backend
 	}
 	if len(apex.set.Data) == 0 {
 		return backend.Observed{}, &backend.Error{Class: backend.ErrNoZone, Err: errors.New(
-			"the server shows no SOA for the zone")}
+			"the server returns no SOA for the zone")}
 	}
 	soa, err := soaOf(apex.set)
 	if err != nil {
@@ -149,7 +149,7 @@ func wildcards(zone, name dnsname.Name) []dnsname.Name {
 // soaOf reads a set of type SOA.
 func soaOf(set rr.Set) (rr.SOA, error) {
 	if len(set.Data) != 1 {
-		return rr.SOA{}, unavailable(fmt.Errorf("the server shows %d SOA records", len(set.Data)))
+		return rr.SOA{}, unavailable(fmt.Errorf("the server returns %d SOA records", len(set.Data)))
 	}
 	soa, err := rr.ParseSOA(set.Data[0])
 	if err != nil {

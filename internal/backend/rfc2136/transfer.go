@@ -24,7 +24,7 @@ func (c *Client) transfer(ctx context.Context, zone dnsname.Name, known *backend
 }
 
 // errNoIncrement says that the server has no usable increment, and that the zone is to be read from scratch.
-var errNoIncrement = errors.New("the server has no increment to what is known")
+var errNoIncrement = errors.New("the server has no increment to the known content")
 
 // stream sends one request for a transfer and reads its answer to the end.
 func (c *Client) stream(ctx context.Context, zone dnsname.Name, known *backend.Known) (backend.Observed, error) {

@@ -87,7 +87,8 @@ func (v *verifier) check(wire []byte, m *dns.Msg) error {
 		return tsigError(t, v.signer, v.now())
 	}
 	if off := v.now().Unix() - int64(t.TimeSigned); off > int64(t.Fudge) || -off > int64(t.Fudge) {
-		return notAuthorised("BADTIME", fmt.Errorf("the server's clock differs from ours by %d seconds; set both by NTP",
+		return notAuthorised("BADTIME", fmt.Errorf(
+			"the server's clock differs from the operator's by %d seconds; set both by NTP",
 			-off))
 	}
 	return nil
@@ -100,7 +101,7 @@ func (v *verifier) skip(wire []byte, m *dns.Msg) error {
 		if m.Rcode != dns.RcodeSuccess {
 			return nil
 		}
-		return notAuthorised("", errors.New("the answer is not signed although the request was"))
+		return notAuthorised("", errors.New("the answer is not signed, although the request was"))
 	}
 	if v.count++; v.count > maxUnsigned {
 		return notAuthorised("", fmt.Errorf("more than %d messages of the transfer follow each other unsigned", maxUnsigned))

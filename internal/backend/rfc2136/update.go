@@ -28,7 +28,7 @@ func (c *Client) Apply(ctx context.Context, zone dnsname.Name, batch backend.Bat
 
 func (c *Client) apply(ctx context.Context, zone dnsname.Name, batch backend.Batch) (backend.Result, error) {
 	if batch.Create {
-		return backend.Result{}, errors.New("DNS has no message that creates a zone")
+		return backend.Result{}, errors.New("the DNS protocol cannot create a zone")
 	}
 	if len(batch.Changes) == 0 && batch.SOA == nil {
 		return backend.Result{}, nil
@@ -113,10 +113,10 @@ func (c *Client) refused(link *conn, zone dnsname.Name, batch backend.Batch) err
 		}
 		if rcode == dns.RcodeSuccess {
 			return &backend.Error{Class: backend.ErrRejected, Words: words, Err: errors.New(
-				"the server allows us updates, but not this change")}
+				"the server allows updates of the zone, but not this change")}
 		}
 	}
-	return notAuthorised(words, errors.New("the server does not let us update the zone"))
+	return notAuthorised(words, errors.New("the server does not let the key update the zone"))
 }
 
 func newUpdate(zone dnsname.Name) *dns.Msg {
@@ -168,7 +168,7 @@ func message(zone dnsname.Name, batch backend.Batch) (*dns.Msg, error) {
 // value, is ignored there (RFC 2136 §3.4.2.4).
 func apexNS(change plan.Change) ([]dns.RR, error) {
 	if change.Deletes() {
-		return nil, errors.New("a zone keeps the last NS at its apex")
+		return nil, errors.New("a server keeps the last NS record at the apex of a zone")
 	}
 	records, err := change.Want.RRs()
 	if err != nil {

@@ -99,7 +99,7 @@ func (z *Zone) changes(ctx context.Context, changes []plan.Change,
 		goes := leaving(c, wanted, there[c.Key.Name], asked)
 		if len(goes) > 0 && goes[0].SetIdentifier != nil {
 			rejected = append(rejected, backend.Rejection{Key: c.Key, Reason: fmt.Sprintf(
-				"%s is %d sets of a routing policy, which only AWS knows: remove them there", where(goes[0]), len(goes))})
+				"%s has %d sets of a routing policy, which only AWS supports; remove them there", where(goes[0]), len(goes))})
 			continue
 		}
 		for _, set := range goes {

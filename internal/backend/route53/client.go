@@ -67,7 +67,7 @@ func (c Config) credentials(web *http.Client) (aws.CredentialsProvider, error) {
 		// Credentials are asked for with the SDK's own client, which alone can do what variables such as AWS_CA_BUNDLE say.
 		surroundings, err := config.LoadDefaultConfig(context.Background(), config.WithRegion(c.region()))
 		if err != nil {
-			return nil, fmt.Errorf("reading the credentials of the surroundings: %w", err)
+			return nil, fmt.Errorf("reading the credentials of the environment: %w", err)
 		}
 		return surroundings.Credentials, nil
 	case c.Token != "":
@@ -101,7 +101,7 @@ func (c Config) NamedRegion() (string, error) {
 	}
 	surroundings, err := config.LoadDefaultConfig(context.Background())
 	if err != nil {
-		return "", fmt.Errorf("reading the region of the surroundings: %w", err)
+		return "", fmt.Errorf("reading the region of the environment: %w", err)
 	}
 	return surroundings.Region, nil
 }
@@ -151,7 +151,7 @@ func (c *Client) HostedZones(ctx context.Context) ([]backend.HostedZone, error) 
 			return zones, nil
 		}
 		if page.NextMarker == nil || ask.Marker != nil && *ask.Marker == *page.NextMarker {
-			return nil, broken("a page of the list of hosted zones says that there are more, and not which")
+			return nil, broken("a page of the list of hosted zones announces more pages, but not where they start")
 		}
 		ask.Marker = page.NextMarker
 	}
@@ -164,7 +164,7 @@ func (c *Client) HostedZone(ctx context.Context, id string) (backend.HostedZone,
 		return (r < 'A' || r > 'Z') && (r < '0' || r > '9')
 	}) {
 		return backend.HostedZone{}, &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid,
-			Err: fmt.Errorf("%q is no ID of a hosted zone: write it as in Z0123456789ABCDEFGHIJ", id)}
+			Err: fmt.Errorf("%q is not the ID of a hosted zone; write one such as Z0123456789ABCDEFGHIJ", id)}
 	}
 	found, err := call(ctx, c, &route53.GetHostedZoneInput{Id: &id}, c.api.GetHostedZone)
 	if err != nil {
@@ -223,7 +223,7 @@ func (c *Client) wait(ctx context.Context) error {
 			Err: fmt.Errorf("waiting to ask Route 53: %w", context.Cause(ctx))}
 	}
 	return &backend.Error{Class: backend.ErrThrottled, Err: fmt.Errorf(
-		"%d requests a second are all that Route 53 takes, and others come first", Rate)}
+		"the limit of Route 53, %d requests a second, is reached, and other requests come first", Rate)}
 }
 
 // parseName reads a name as the service writes it.

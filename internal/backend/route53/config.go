@@ -57,9 +57,9 @@ func FromSecret(data map[string][]byte, region string, options map[string]string
 	switch static := cfg.AccessKeyID != "" || cfg.SecretAccessKey != ""; {
 	case cfg.Chain && (static || cfg.Token != ""):
 		r.Fail(
-			"AWS_USE_CREDENTIALS_CHAIN takes the credentials of the surroundings, and the Secret has others: remove one of them")
+			"AWS_USE_CREDENTIALS_CHAIN uses the credentials of the environment, but the Secret has others; remove one of them")
 	case static && cfg.Token != "":
-		r.Fail("the Secret has an access key and the token of a workload's identity: remove one of them")
+		r.Fail("the Secret has an access key and the token of a workload identity; remove one of them")
 	case !cfg.Chain && cfg.Token == "":
 		if cfg.AccessKeyID == "" {
 			r.Missing("AWS_ACCESS_KEY_ID", "accessKeyID")
@@ -98,20 +98,20 @@ func checkForms(r *secretdata.Reader, cfg Config) {
 		"AWS_SESSION_TOKEN": cfg.SessionToken,
 	} {
 		if strings.ContainsFunc(value, func(c rune) bool { return c <= ' ' || c > '~' }) {
-			r.Fail("the value of %s has characters that none has: perhaps two values were pasted", name)
+			r.Fail("the value of %s has invalid characters: perhaps two values were pasted", name)
 		}
 	}
 	if strings.ContainsFunc(cfg.Region, func(c rune) bool {
 		return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-'
 	}) {
-		r.Fail("%q is no region: write it as in us-west-2", cfg.Region)
+		r.Fail("%q is not a region; write one such as us-west-2", cfg.Region)
 	}
 	if cfg.RoleARN != "" && !strings.HasPrefix(cfg.RoleARN, "arn:") {
-		r.Fail("the role begins with %q and not with arn:", cfg.RoleARN[:min(8, len(cfg.RoleARN))])
+		r.Fail("the role begins with %q instead of arn:", cfg.RoleARN[:min(8, len(cfg.RoleARN))])
 	}
 	for name, at := range map[string]string{"endpoint": cfg.Endpoint, "stsEndpoint": cfg.STSEndpoint} {
 		if at != "" && !strings.HasPrefix(at, "https://") && !strings.HasPrefix(at, "http://") {
-			r.Fail("the %s %q is no URL", name, at)
+			r.Fail("the %s %q is not a URL", name, at)
 		}
 	}
 }

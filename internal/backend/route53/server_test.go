@@ -180,7 +180,7 @@ nodot.example.org. CNAME target.example.net.`; got != want {
 		w := r.set("w", rr.TypeA, "192.0.2.9")
 		result, err := r.apply(plan.Change{Key: w.Key()}, put(r.set("new", rr.TypeA, "192.0.2.9")))
 		if err != nil || len(result.Rejected) != 1 || !strings.Contains(result.Rejected[0].Reason,
-			"w.example.org A is 2 sets of a routing policy") {
+			"w.example.org A has 2 sets of a routing policy") {
 			t.Errorf("it is %+v, %v", result, err)
 		}
 		if r.stored("new.example.org.", "A") == nil {
@@ -406,7 +406,7 @@ func TestTheRateIsKept(t *testing.T) {
 	for range 3 {
 		_, err = r.zone.client.HostedZone(ctx, r.id)
 	}
-	wants(t, err, backend.ErrThrottled, "", "5 requests a second are all that Route 53 takes")
+	wants(t, err, backend.ErrThrottled, "", "the limit of Route 53, 5 requests a second, is reached")
 }
 
 func TestBatchesFitTheQuotas(t *testing.T) {

@@ -83,7 +83,7 @@ func (z *Zone) read(ctx context.Context, name dnsname.Name, ask backend.Ask) (ba
 func (z *Zone) holds(name dnsname.Name) error {
 	if name != z.name {
 		return &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid, Err: fmt.Errorf(
-			"hosted zone %s is %s and not %s", z.id, z.name, name)}
+			"hosted zone %s is %s instead of %s", z.id, z.name, name)}
 	}
 	return nil
 }
@@ -163,7 +163,7 @@ func (z *Zone) list(ctx context.Context, from *at, take func(*types.ResourceReco
 			StartRecordIdentifier: page.NextRecordIdentifier,
 		}
 		if next.StartRecordName == nil || same(ask, next) {
-			return broken("a page of the zone says that there are more sets, and not from where on")
+			return broken("a page of the zone announces more sets, but not where they start")
 		}
 		ask = next
 	}

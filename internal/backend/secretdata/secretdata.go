@@ -32,9 +32,9 @@ func (r *Reader) Text(names ...string) string {
 	value := r.Lines(names...)
 	switch {
 	case value != strings.TrimSpace(value):
-		r.Fail("%s begins or ends with white space, perhaps a line end: store it without", r.called(names))
+		r.Fail("%s begins or ends with white space, perhaps a line end; store it without that", r.called(names))
 	case strings.ContainsFunc(value, unicode.IsControl):
-		r.Fail("%s has a control character in it", r.called(names))
+		r.Fail("%s contains a control character", r.called(names))
 	}
 	return value
 }
@@ -49,7 +49,7 @@ func (r *Reader) Lines(names ...string) string {
 		case found == "":
 			value, found = string(b), name
 		case string(b) != value:
-			r.Fail("the keys %s and %s stand for the same value, and are different: remove one", found, name)
+			r.Fail("the keys %s and %s mean the same setting but differ; remove one", found, name)
 		}
 	}
 	return value
@@ -81,7 +81,7 @@ func (r *Reader) Bool(names ...string) bool {
 	}
 	yes, err := strconv.ParseBool(text)
 	if err != nil {
-		r.Fail("%s is neither true nor false", r.called(names))
+		r.Fail("%s must be true or false", r.called(names))
 	}
 	return yes
 }
@@ -106,7 +106,7 @@ func (r *Reader) Err() error {
 			if len(r.taken) > 0 {
 				known = "there are " + strings.Join(slices.Sorted(maps.Keys(r.taken)), ", ")
 			}
-			errs = append(errs, fmt.Errorf("%q is no setting of this service; %s", name, known))
+			errs = append(errs, fmt.Errorf("%q is not a setting of this service; %s", name, known))
 		}
 	}
 	return errors.Join(errs...)

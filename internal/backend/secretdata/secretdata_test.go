@@ -25,7 +25,7 @@ func TestValues(t *testing.T) {
 		}, "v", ""},
 		{"both with different values", map[string][]byte{"KEY": []byte("s3cret"), "key": []byte("w")}, nil,
 			func(r *Reader) string { return r.Need("KEY", "key") }, "s3cret",
-			"the keys KEY and key stand for the same value"},
+			"the keys KEY and key mean the same setting but differ"},
 		{"an empty value counts as none", map[string][]byte{"KEY": {}, "key": []byte("v")}, nil, func(r *Reader) string {
 			return r.Need("KEY", "key")
 		}, "v", ""},
@@ -50,13 +50,13 @@ func TestValues(t *testing.T) {
 		{"neither yes nor no", map[string][]byte{"b": []byte("s3cret")}, nil, func(r *Reader) string {
 			r.Bool("b")
 			return ""
-		}, "", "the value of b is neither true nor false"},
+		}, "", "the value of b must be true or false"},
 		{"an option", nil, map[string]string{"endpoint": "e"}, func(r *Reader) string { return r.Option("endpoint") }, "e",
 			""},
 		{"an option that nobody knows", nil, map[string]string{"endpont": "e"}, func(r *Reader) string {
 			return r.Option("endpoint")
 		}, "",
-			`"endpont" is no setting of this service; there are endpoint`},
+			`"endpont" is not a setting of this service; there are endpoint`},
 		{"an option where there are none", nil, map[string]string{"x": "e"}, func(*Reader) string { return "" }, "",
 			"there are none"},
 	} {

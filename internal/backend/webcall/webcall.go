@@ -59,7 +59,7 @@ func NewClient(cfg Config) (*http.Client, error) {
 	if cfg.CABundle != "" {
 		base.TLSClientConfig.RootCAs = x509.NewCertPool()
 		if !base.TLSClientConfig.RootCAs.AppendCertsFromPEM([]byte(cfg.CABundle)) {
-			return nil, errors.New("the CA bundle holds no certificate in PEM")
+			return nil, errors.New("the CA bundle contains no PEM certificate")
 		}
 	}
 	return &http.Client{Transport: &transport{cfg, base}, Timeout: cfg.Timeout}, nil
@@ -100,7 +100,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if resp.StatusCode < 400 {
 		// A redirect could take the credentials to somebody else.
 		return nil, &backend.Error{Class: backend.ErrUnavailable, Words: "HTTP " + strconv.Itoa(resp.StatusCode),
-			Err: errors.New("the server answers with a redirect, which is not followed: give the URL that it leads to")}
+			Err: errors.New("the server answers with a redirect, which zonefold does not follow; use the URL that it leads to")}
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxError))
 	if err != nil || t.cfg.Guard != nil {
@@ -122,7 +122,7 @@ func (t *transport) wait(ctx context.Context) error {
 		return nil
 	}
 	if err := t.cfg.Limiter.Wait(ctx); err != nil {
-		return &backend.Error{Class: backend.ErrThrottled, Err: fmt.Errorf("waiting so as to keep to the service's rate: %w",
+		return &backend.Error{Class: backend.ErrThrottled, Err: fmt.Errorf("waiting because of the service's rate limit: %w",
 			err)}
 	}
 	return nil

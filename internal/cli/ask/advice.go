@@ -20,11 +20,11 @@ func (e *explanation) Advise() {
 	case e.Subject == nil:
 		e.create()
 	case e.going && e.Subject.Kind == manifest.Zone:
-		e.Advice = fmt.Sprintf("Wait until its servers have lost what it published. If they cannot be reached, or its "+
-			"condition DeletionsHeld says that they keep it, let it go: zonefold release %s -n %s.", e.Subject.Name,
+		e.Advice = fmt.Sprintf("Wait until its servers have removed its records. If they cannot be reached, or "+
+			"DeletionsHeld says that they keep them, run zonefold release %s -n %s.", e.Subject.Name,
 			e.Subject.Namespace)
 	case e.going:
-		e.Advice = "Wait until it is gone; its finalizers say who is not done with it."
+		e.Advice = "Wait until it is gone; its finalizers show who still has to act."
 	case !e.Accepted:
 		e.Advice = e.Message
 		if e.Reason == zone.NotDelegated && e.Subject.Kind == manifest.Record {
@@ -50,7 +50,7 @@ func (e *explanation) followUp() string {
 			if why := e.frozen(); why != "" {
 				return why
 			}
-			return fmt.Sprintf("Wait for the server %s, which answers otherwise; if that stays so, look at the status of %s.",
+			return fmt.Sprintf("Wait for the server %s, which answers differently; if that persists, look at the status of %s.",
 				s.Server, e.zone.Object.Ref)
 		}
 	}
@@ -75,7 +75,7 @@ func (e *explanation) create() {
 		e.Advice = fmt.Sprintf("Create a Zone that encloses %s, and a Record.", e.Name)
 		e.Manifest = zoneManifest(namespace, e.key) + "---\n" + record
 	case e.Reason == zone.Conflict && e.Holder != nil:
-		e.Advice = fmt.Sprintf("Ask about what %s stands for, change %s, or choose another name.", e.Name, e.Holder)
+		e.Advice = fmt.Sprintf("Explain the target of %s instead, change %s, or choose another name.", e.Name, e.Holder)
 	case e.Reason == zone.NotDelegated && e.zone != nil && e.zone.Object.Zone != nil:
 		e.Advice = fmt.Sprintf("Add a rule to spec.delegations of %s, and create a Record in namespace %s.",
 			e.zone.Object.Ref, namespace)

@@ -70,7 +70,7 @@ func WithPort(address string) (string, error) {
 	}
 	at, err := netip.ParseAddr(strings.Trim(address, "[]"))
 	if err != nil {
-		return "", fmt.Errorf("%q is no address of a server, such as 192.0.2.53 or 192.0.2.53:5353", address)
+		return "", fmt.Errorf("%q is not an address of a server, such as 192.0.2.53 or 192.0.2.53:5353", address)
 	}
 	return net.JoinHostPort(at.String(), "53"), nil
 }

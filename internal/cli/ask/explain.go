@@ -24,7 +24,7 @@ func newExplain(env command.Env) *cobra.Command {
 	var x explaining
 	cmd := &cobra.Command{
 		Use:   "explain {NAME [TYPE] | KIND/NAME}",
-		Short: "Say why a name is, or is not, there",
+		Short: "Explain why a name exists, or does not",
 		Long: `explain says who has a name, and why: which Zones enclose it, which of them were asked, which
 rule decided, who else asks for the name, what servers answer, and what to do. NAME is a
 domain name. KIND/NAME is an object, such as record/www, zone/dns, ingress/web, arecord/www or
@@ -59,7 +59,7 @@ Exit codes: 0 if it could explain, whatever the answer is; 1 if not.`,
 	cmd.ValidArgsFunction = command.CompleteNames(env, &x.in)
 	cmd.Flags().StringArrayVar(&x.servers, "server", nil,
 		"a name server to ask, an address with or without a port; repeatable")
-	cmd.Flags().BoolVarP(&x.watch, "watch", "w", false, "explain again whenever it is otherwise, until interrupted")
+	cmd.Flags().BoolVarP(&x.watch, "watch", "w", false, "explain again whenever the answer changes, until interrupted")
 	return cmd
 }
 
@@ -81,8 +81,7 @@ func (x *explaining) run(ctx context.Context, env command.Env, args []string) er
 		return err
 	}
 	if x.watch && x.in.FromFiles() {
-		return errors.New("--watch looks at a cluster, and not at files: leave out -f, or run zonefold serve, which " +
-			"follows files")
+		return errors.New("--watch follows a cluster, not files; remove -f, or use zonefold serve, which follows files")
 	}
 	return command.UntilDone(ctx, env, func(env command.Env, p *command.Progress) error {
 		look := func(env command.Env) error {
@@ -135,14 +134,14 @@ func NewQuestion(args []string) (questionAbout, error) {
 	var q questionAbout
 	if kind, name, ok := strings.Cut(args[0], "/"); ok && manifest.KnowsKind(kind) {
 		if len(args) > 1 {
-			return q, fmt.Errorf("%s is an object, and has no second argument", plain.Line(args[0]))
+			return q, fmt.Errorf("%s is an object, which takes no second argument", plain.Line(args[0]))
 		}
 		q.kind, q.object = strings.ToLower(kind), name
 		return q, nil
 	}
 	name, err := command.ZoneName(args[0])
 	if err != nil || name.IsZero() {
-		return q, fmt.Errorf("%q is no domain name, and no object such as record/www: %w", args[0], errors.Unwrap(err))
+		return q, fmt.Errorf("%q is neither a domain name nor an object such as record/www: %w", args[0], errors.Unwrap(err))
 	}
 	q.name = name
 	if len(args) > 1 {
@@ -222,11 +221,11 @@ func (x *Explainer) explainObject(q questionAbout) (*explanation, error) {
 	}
 	switch len(found) {
 	case 0:
-		return nil, fmt.Errorf("there is no %s %s in namespace %s%s", q.kind, plain.Line(name), namespace, x.MaybeUnseen())
+		return nil, fmt.Errorf("%s %s does not exist in namespace %s%s", q.kind, plain.Line(name), namespace, x.MaybeUnseen())
 	case 1:
 		return x.explainFound(found[0])
 	}
-	return nil, fmt.Errorf("%s and %s are both called so; add the group of the one that is meant to its kind, such as "+
+	return nil, fmt.Errorf("the name fits %s and %s; add the group to the kind, such as "+
 		"dnsrecords.extensions.gardener.cloud/%s", found[0].Ref, found[1].Ref, plain.Line(name))
 }
 

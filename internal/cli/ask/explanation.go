@@ -48,7 +48,7 @@ func (x *Explainer) of(from zone.Explanation) *explanation {
 		e.TTL, e.Data = &from.Set.TTL, from.Set.Data
 	}
 	if e.going = x.Cluster && from.Verdict.Reason == fold.BeingDeleted; e.going {
-		e.Message = fmt.Sprintf("%s is being deleted, and asks for nothing any more.", e.Subject)
+		e.Message = fmt.Sprintf("%s is being deleted, and no longer asks for anything.", e.Subject)
 	}
 	if e.zone = x.ZoneOf(from.Zone); e.zone != nil {
 		e.origin, e.FQDN = e.zone.Verdict.Name, e.zone.Verdict.Name.String()
@@ -104,7 +104,7 @@ func (e *explanation) free(namespace string) {
 	}
 	for _, b := range e.Beside {
 		if e.Reason == zone.Conflict && e.Holder != nil && b.Object == *e.Holder {
-			e.Message = fmt.Sprintf("No object asks for %s %s; %s has a %s there, and the two cannot stand together.", e.Name,
+			e.Message = fmt.Sprintf("No object asks for %s %s; %s has a %s there, and the two cannot coexist.", e.Name,
 				e.Type, e.Holder, b.Type)
 		}
 	}
@@ -174,7 +174,7 @@ func (e *explanation) write(out io.Writer) {
 		fmt.Fprintf(out, "  %s: %s\n", n.Reason, plain.Line(n.Message))
 	}
 	if e.Status != nil {
-		fmt.Fprintf(out, "  Its status says otherwise (%s): %s\n", plain.Line(e.Status.Reason), plain.Line(e.Status.Message))
+		fmt.Fprintf(out, "  Its status differs (%s): %s\n", plain.Line(e.Status.Reason), plain.Line(e.Status.Message))
 	}
 	for _, data := range e.Data {
 		fmt.Fprintf(out, "  %s %d IN %s %s\n", e.Name, *e.TTL, e.Type, data)
@@ -195,7 +195,7 @@ func (e *explanation) write(out io.Writer) {
 		}
 	}
 	if len(e.Beside) > 0 {
-		fmt.Fprintln(out, "\nWho asks for the name, too:")
+		fmt.Fprintln(out, "\nWho else asks for the name:")
 		for _, b := range e.Beside {
 			who := strings.TrimSpace(b.String() + " " + b.Type)
 			fmt.Fprintf(out, "  %s\n", plain.Line(fmt.Sprintf("%s: %s: %s", who, b.Reason, b.Message)))
@@ -220,7 +220,7 @@ func (e *explanation) headline() string {
 	}
 	switch {
 	case e.Subject == nil:
-		return what + ": nobody asks for it."
+		return what + ": no object asks for it."
 	case !e.Accepted:
 		return fmt.Sprintf("%s: refused (%s) to %s.", what, e.Reason, e.Subject)
 	case e.Type == "":

@@ -137,7 +137,7 @@ Exit codes: 0 when it is printed; 1 when you may not read it, or there is no suc
 // table prints the history.
 func (p Past) table(w io.Writer, now time.Time) {
 	if len(p.Revisions) == 0 {
-		fmt.Fprintf(w, "%s %s/%s has no history: the operator keeps none, or nothing has changed since it does\n",
+		fmt.Fprintf(w, "%s %s/%s has no history: the operator keeps none, or nothing has changed since it started to\n",
 			p.kind, plain.Line(p.Namespace), plain.Line(p.Name))
 		return
 	}
@@ -186,7 +186,7 @@ func newBlame(env command.Env) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "blame NAME [TYPE]",
-		Short: "Tell which changes of a Zone were about a name, and what they came of",
+		Short: "Show which changes of a Zone concerned a name, and their causes",
 		Long: `blame finds the Zone or DNSZone that has a name, and lists the ZoneRevisions that changed the
 records at that name. The newest comes first, each with the records before (-) and after (+).
 The objects listed are all objects of the Zone that changed at that time.
@@ -218,7 +218,7 @@ or you may not read it.`,
 			}
 			p := PastOf(z, list, func(change *PastChange) bool { return change.about(name, typ) })
 			if len(p.Revisions) == 0 {
-				return fmt.Errorf("no change in the history of %s was about %s", z, strings.Join(args, " "))
+				return fmt.Errorf("no change in the history of %s concerned %s", z, strings.Join(args, " "))
 			}
 			return out.Print(env, p, p.blamed)
 		},

@@ -91,7 +91,7 @@ func inspectedAs(kind string) string {
 func (x *Explainer) inspect(ctx context.Context, resource string, o explained.Object) (found api.Inspection,
 	why string) {
 	if resource == "" {
-		return found, fmt.Sprintf("it does not tell that of a %s.", o.Kind)
+		return found, fmt.Sprintf("it does not offer that for a %s.", o.Kind)
 	}
 	ctx, cancel := context.WithTimeout(ctx, inspectingTakes)
 	defer cancel()
@@ -168,7 +168,7 @@ func (e *explanation) writeInspected(out io.Writer) {
 	if !slices.ContainsFunc(e.Servers, func(s explained.Server) bool { return s.Inspected }) {
 		return
 	}
-	fmt.Fprintln(out, "\nWhat the operator has heard from them:")
+	fmt.Fprintln(out, "\nWhat the operator has heard from its servers:")
 	for _, s := range e.Servers {
 		if s.Inspected {
 			fmt.Fprintf(out, "  %s (%s) %s\n", plain.Line(s.Backend), plain.Line(s.Server), heardOf(&s))

@@ -32,7 +32,7 @@ type adoptFlags struct {
 func newAdopt(env command.Env) *cobra.Command {
 	return newHandover(env, &cobra.Command{
 		Use:   "adopt ZONE --external-dns-owner OWNER",
-		Short: "Take the place of an external-dns in a zone",
+		Short: "Take over a zone from external-dns",
 		Long: `adopt makes a Backend take over from an owner of external-dns. It shows what would change,
 and with --yes adds the owner to spec.registries of the Backend. From then on, zonefold owns
 those sets of the owner that objects ask for. A set that is already as wanted is not written,
@@ -55,7 +55,7 @@ that case nothing is written.`,
 func newDisown(env command.Env) *cobra.Command {
 	return newHandover(env, &cobra.Command{
 		Use:   "disown ZONE --external-dns-owner OWNER",
-		Short: "Give its place back to an external-dns",
+		Short: "Give a zone back to external-dns",
 		Long: `disown gives the zones of a Backend back to an owner of external-dns, in two steps. It shows
 the next step, and carries it out with --yes.
 
@@ -86,15 +86,15 @@ func newHandover(env command.Env, cmd *cobra.Command, next func(*handover) (*ste
 	}
 	f := cmd.Flags()
 	f.StringVarP(&flags.diff.In.InputFlags.Namespace, "namespace", "n", "",
-		"the namespace where not all may be seen (default: that of the context)")
+		"the namespace to look in if you may not list all (default: that of the context)")
 	flags.diff.In.Cluster.RegisterConnection(cmd)
 	f.StringVar(&flags.owner, "external-dns-owner", "", "the --txt-owner-id of the external-dns")
 	f.StringArrayVar(&flags.diff.backends, "backend", nil, "the Backend (default: the only one of the zone)")
 	command.CompleteFlag(cmd, "backend", command.CompleteBackends(env, &flags.diff.In.Cluster))
 	f.StringVar(&flags.diff.Operator, "operator-namespace", "zonefold-system",
-		"the namespace of the operator, where Secrets are that name none")
-	f.DurationVar(&flags.diff.Timeout, "timeout", time.Minute, "how long one server may take for one zone")
-	f.BoolVar(&flags.yes, "yes", false, "do it")
+		"the namespace of the operator, for Secrets without a namespace")
+	f.DurationVar(&flags.diff.Timeout, "timeout", time.Minute, "the timeout of one server for one zone")
+	f.BoolVar(&flags.yes, "yes", false, "carry it out")
 	flags.out.Register(cmd)
 	return cmd
 }
@@ -118,7 +118,7 @@ func (f *adoptFlags) run(
 	ctx context.Context, env command.Env, p *command.Progress, name dnsname.Name, next func(*handover) (*step, error),
 ) error {
 	if f.owner == "" {
-		return errors.New("say with --external-dns-owner which external-dns it is: its --txt-owner-id")
+		return errors.New("name the external-dns with --external-dns-owner: its --txt-owner-id")
 	}
 	objects, err := f.diff.In.Read(ctx, env, p)
 	if err != nil {
@@ -171,7 +171,7 @@ func (c *Comparing) handedOver(name dnsname.Name) (*zonefold.Backend, error) {
 		names = slices.DeleteFunc(names, func(n string) bool { return !slices.Contains(c.Flags.backends, n) })
 	}
 	if len(names) != 1 {
-		return nil, fmt.Errorf("%s goes to %s%s; say with --backend which one is meant", name,
+		return nil, fmt.Errorf("%s goes to %s%s; choose one with --backend", name,
 			command.Count(len(names), "such Backend"), c.MaybeUnseen("backends"))
 	}
 	b, err := c.backendNamed(names[0])
@@ -180,7 +180,7 @@ func (c *Comparing) handedOver(name dnsname.Name) (*zonefold.Backend, error) {
 	}
 	if spec := &b.Spec; spec.RFC2136 == nil && spec.PowerDNS == nil && spec.Provider == nil ||
 		spec.Foreign == zonefold.ForeignDelete {
-		return nil, fmt.Errorf("backend %s shares zones with nobody: that needs the kind rfc2136, powerdns or provider, and "+
+		return nil, fmt.Errorf("backend %s does not share zones: that needs the kind rfc2136, powerdns or provider, and "+
 			"foreign: Keep", b.Name)
 	}
 	return b, nil
@@ -205,7 +205,7 @@ func (f *adoptFlags) take(ctx context.Context, env command.Env, c *command.Clust
 		}
 		fmt.Fprintf(out, "Backend %s: %s\n", b.Name, s.says)
 		if s.spec != nil && !f.yes {
-			fmt.Fprintln(out, "Nothing is written yet; say --yes to do it.")
+			fmt.Fprintln(out, "Nothing is written yet; add --yes to do it.")
 		}
 	}); err != nil {
 		return err
@@ -255,8 +255,9 @@ func adopting(h *handover) (*step, error) {
 		}
 	}
 	if reflect.DeepEqual(spec.Registries, h.backend.Spec.Registries) {
-		return &step{shown: after, done: true, says: fmt.Sprintf("zonefold has the place of %q already; %s of it that "+
-			"no object asks for stay", h.owner, command.Count(left, "set"))}, nil
+		return &step{shown: after, done: true, says: fmt.Sprintf(
+			"zonefold has already adopted %q, and leaves %s of it that no object asks for", h.owner,
+			command.Count(left, "set"))}, nil
 	}
 	return &step{spec: spec, shown: after, done: true, says: fmt.Sprintf("%s of %q that objects ask for become "+
 		"zonefold's, %d that no object asks for stay", command.Count(became, "set"), h.owner, left)}, nil
@@ -287,15 +288,15 @@ func disowning(h *handover) (*step, error) {
 	switch {
 	case !noted:
 		return &step{spec: spec, shown: found, says: fmt.Sprintf("the registry of %q is kept for all of zonefold's sets; "+
-			"say disown again when the Zones are served", h.owner)}, nil
+			"run disown again when the Zones are served", h.owner)}, nil
 	case differing:
 		return &step{shown: found,
-			says: "its servers do not have everything yet; say disown again when the Zones are served"}, nil
+			says: "its servers do not have everything yet; run disown again when the Zones are served"}, nil
 	case spec.Mode == zonefold.ModeObserve:
 		return &step{shown: found, done: true, says: fmt.Sprintf("it only observes; start external-dns with the owner %q",
 			h.owner)}, nil
 	}
 	spec.Mode = zonefold.ModeObserve
-	return &step{spec: spec, shown: found, done: true, says: fmt.Sprintf("nothing is written any more (mode: Observe); "+
-		"then start external-dns with the owner %q", h.owner)}, nil
+	return &step{spec: spec, shown: found, done: true, says: fmt.Sprintf(
+		"the operator no longer writes (mode: Observe); then start external-dns with the owner %q", h.owner)}, nil
 }

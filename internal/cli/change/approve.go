@@ -29,7 +29,7 @@ func newApprove(env command.Env) *cobra.Command {
 	var out command.Output
 	cmd := &cobra.Command{
 		Use:   "approve {ZONE | KIND/ZONE | backend/NAME} [-n NAMESPACE]",
-		Short: "Have deletions made that the protection of a Backend holds",
+		Short: "Approve deletions that the protection of a Backend holds",
 		Long: `approve lets the operator make the deletions that it holds back for a Zone or DNSZone. The
 condition DeletionsHeld of the object lists them. ZONE is the name of the object, or else its
 domain name, or NAMESPACE/NAME. KIND is zone or dnszone, and is needed only if both exist.
@@ -71,8 +71,8 @@ Exit codes: 0 if the deletions are approved, or none are held; 1 if not.`,
 	flags.Register(cmd)
 	out.Register(cmd)
 	cmd.ValidArgsFunction = command.CompleteObjects(env, &flags, &flags.Namespace)
-	cmd.Flags().StringVar(&plan, "plan", "", "approve this plan only, of those that status.held.plan, or "+
-		"status.leftBehind of a Backend, may say")
+	cmd.Flags().StringVar(&plan, "plan", "",
+		"approve only this plan, as in status.held.plan or in status.leftBehind of a Backend")
 	return cmd
 }
 
@@ -154,10 +154,10 @@ func (a *Approval) Approve(ctx context.Context, ref, plan string) error {
 	case held == nil:
 		return a.print(nil, name+": no deletions are held; nothing to do")
 	case held.Plan == "":
-		return fmt.Errorf("%s: the policy of its Backend leaves what is held, and nobody can approve it: change "+
+		return fmt.Errorf("%s: the policy of its Backend keeps what is held, and it cannot be approved; change "+
 			"spec.protection.policy of the Backend", name)
 	case plan != "" && plan != held.Plan:
-		return fmt.Errorf("%s: the plan that is held is %s; look at its condition DeletionsHeld", name, plain.Line(held.Plan))
+		return fmt.Errorf("%s: the held plan is %s; look at its condition DeletionsHeld", name, plain.Line(held.Plan))
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": z.Metadata.UID, "annotations": map[string]any{zonefold.ApproveAnnotation: held.Plan}}})
@@ -203,12 +203,12 @@ func (a *Approval) Find(ctx context.Context, ref string) (string, *heldZone, err
 	}
 	switch len(found) {
 	case 0:
-		return "", nil, fmt.Errorf("%w %s in namespace %s; name one of zone/NAME and dnszone/NAME, and its namespace with -n",
+		return "", nil, fmt.Errorf("%w %s in namespace %s; write zone/NAME or dnszone/NAME, and its namespace with -n",
 			errNoSuchZone, plain.Line(ref), plain.Line(a.namespace))
 	case 1:
 		return path, found[0], nil
 	}
-	return "", nil, fmt.Errorf("there are a Zone and a DNSZone %[1]s in namespace %[2]s; say zone/%[1]s or dnszone/%[1]s",
+	return "", nil, fmt.Errorf("namespace %[2]s has both a Zone and a DNSZone %[1]s; write zone/%[1]s or dnszone/%[1]s",
 		plain.Line(name), plain.Line(a.namespace))
 }
 
@@ -217,5 +217,5 @@ func forbidden(err error, verb string) error {
 	if !apierrors.IsForbidden(err) {
 		return err
 	}
-	return fmt.Errorf("it is forbidden: you need the right to %s it", verb)
+	return fmt.Errorf("you need the right to %s it", verb)
 }

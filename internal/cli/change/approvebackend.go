@@ -26,7 +26,7 @@ func (a *Approval) approveLeft(ctx context.Context, name, plan string) error {
 	path := fmt.Sprintf("/apis/%s/backends/%s", zonefold.GroupVersion, name)
 	text, err := a.client.Get().AbsPath(path).SetHeader("Accept", "application/json").DoRaw(ctx)
 	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("there is no Backend %s; kubectl get backends lists them", plain.Line(name))
+		return fmt.Errorf("the Backend %s does not exist; kubectl get backends lists them", plain.Line(name))
 	}
 	var backend zonefold.Backend
 	if err == nil {
@@ -55,7 +55,8 @@ func (a *Approval) approveLeft(ctx context.Context, name, plan string) error {
 			sets = ": " + command.Count(int(l.Sets), "set")
 		}
 		plans = append(plans, ApprovedPlan{"Zone", l.Namespace, l.Name, name, l.Plan, int64(l.Sets), []string{}})
-		lines = append(lines, fmt.Sprintf("Backend %s: what Zone %s/%s left behind of %s is deleted now%s", name, l.Namespace,
+		lines = append(lines, fmt.Sprintf(
+			"Backend %s: what Zone %s/%s left behind of %s is now being deleted%s", name, l.Namespace,
 			l.Name, l.FQDN, sets))
 	}
 	return a.print(plans, lines...)

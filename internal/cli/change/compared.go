@@ -59,7 +59,7 @@ func (d *Compared) print(env command.Env, form command.Output) error {
 		return err
 	}
 	if len(d.Zones) == 0 && len(d.Unseen) > 0 {
-		return errors.New("no zone could be seen; ask for the right to list zones or dnszones, or name your namespace " +
+		return errors.New("no zone is visible; ask for the right to list zones or dnszones, or name your namespace " +
 			"with -n")
 	}
 	code := command.ExitDone
@@ -120,7 +120,7 @@ func (z *comparedZone) write(out io.Writer) {
 	for _, s := range z.Foreign {
 		owner := ""
 		if s.Owner != "" {
-			owner = fmt.Sprintf(" (of the owner %q of external-dns)", s.Owner)
+			owner = fmt.Sprintf(" (of owner %q of external-dns)", s.Owner)
 		}
 		for _, data := range s.Data {
 			fmt.Fprintf(out, "  = %s %d IN %s %s%s\n", s.Name, s.TTL, s.Type, plain.Line(data), plain.Line(owner))

@@ -86,7 +86,7 @@ func (c *Comparing) JobsOf(ctx context.Context, z *fold.ZoneResult, asked bool) 
 	if len(out) > 0 || len(backends) > 0 && !asked {
 		return out
 	}
-	why := "no Backend that was asked for serves it"
+	why := "no requested Backend serves it"
 	if len(backends) == 0 {
 		why = "it goes to no Backend" + c.MaybeUnseen("backends")
 	}
@@ -97,7 +97,7 @@ func (c *Comparing) JobsOf(ctx context.Context, z *fold.ZoneResult, asked bool) 
 func (c *Comparing) known() error {
 	for _, name := range c.Flags.backends {
 		if !slices.ContainsFunc(c.Composition.Backends, func(o *manifest.Object) bool { return o.Name == name }) {
-			return fmt.Errorf("--backend: there is no Backend %s%s", plain.Line(name), c.MaybeUnseen("backends"))
+			return fmt.Errorf("--backend: Backend %s does not exist%s", plain.Line(name), c.MaybeUnseen("backends"))
 		}
 	}
 	return nil
@@ -162,7 +162,7 @@ func (c *Comparing) connect(ctx context.Context, z *fold.ZoneResult, like *Compa
 func (c *Comparing) backendNamed(name string) (*zonefold.Backend, error) {
 	i := slices.IndexFunc(c.Composition.Backends, func(o *manifest.Object) bool { return o.Name == name })
 	if i < 0 || c.Composition.Backends[i].Backend == nil {
-		return nil, fmt.Errorf("there is no Backend %s%s", name, c.MaybeUnseen("backends"))
+		return nil, fmt.Errorf("the Backend %s does not exist%s", name, c.MaybeUnseen("backends"))
 	}
 	return c.Composition.Backends[i].Backend, nil
 }
@@ -191,7 +191,7 @@ func (c *Comparing) ledger(ctx context.Context, z *fold.ZoneResult) (rr.Sets, er
 		}
 	})
 	if err != nil {
-		return rr.Sets{}, fmt.Errorf("reading which sets are zonefold's, in the ZoneSlices of %s: %w", z.Object.Ref, err)
+		return rr.Sets{}, fmt.Errorf("reading the ZoneSlices of %s, which list zonefold's sets: %w", z.Object.Ref, err)
 	}
 	return txn.Sets(), nil
 }

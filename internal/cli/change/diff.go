@@ -32,7 +32,7 @@ func newDiff(env command.Env) *cobra.Command {
 	var flags DiffFlags
 	cmd := &cobra.Command{
 		Use:   "diff [ZONE]",
-		Short: "Say what servers hold otherwise than is wanted",
+		Short: "Show how servers differ from what is wanted",
 		Long: `diff reads zones from the servers of their Backends, as an operator would, and compares them
 with the objects. For each set that an operator would change, it prints what the server holds
 and what is wanted. It writes nothing. It works whatever the mode of the Backend is: with
@@ -69,11 +69,11 @@ or anything else went wrong.`,
 	f.StringArrayVar(&flags.backends, "backend", nil, "a Backend to compare; repeatable (default: all)")
 	command.CompleteFlag(cmd, "backend", command.CompleteBackends(env, &flags.In.Cluster))
 	f.StringArrayVar(&flags.servers, "server", nil,
-		"a name server to transfer zones from, in the place of Backends; an address with or without a port; repeatable")
+		"a name server to transfer zones from, instead of Backends; an address with or without a port; repeatable")
 	f.StringVar(&flags.tsig, "tsig", "", "with --server: a file with the key that signs transfers")
 	f.StringVar(&flags.Operator, "operator-namespace", command.OperatorNamespace,
-		"the namespace of the operator, where Secrets are that name none")
-	f.DurationVar(&flags.Timeout, "timeout", time.Minute, "how long one server may take for one zone")
+		"the namespace of the operator, for Secrets without a namespace")
+	f.DurationVar(&flags.Timeout, "timeout", time.Minute, "the timeout of one server for one zone")
 	return cmd
 }
 
@@ -86,7 +86,7 @@ func (f *DiffFlags) run(ctx context.Context, env command.Env, p *command.Progres
 		}
 	}
 	if len(f.servers) > 0 && len(f.backends) > 0 {
-		return errors.New("--backend and --server exclude each other: a server is read in the place of Backends")
+		return errors.New("--backend and --server exclude each other: a server is read instead of Backends")
 	}
 	objects, err := f.In.Read(ctx, env, p)
 	if err != nil {

@@ -29,7 +29,7 @@ func (f *Freezing) register(cmd *cobra.Command) {
 	f.out.Register(cmd)
 	cmd.ValidArgsFunction = command.CompleteZones(f.Env, &f.Flags, &f.Flags.Namespace)
 	cmd.Flags().DurationVar(&f.Timeout, "timeout", 30*time.Second,
-		"how long to wait for the operator to say that it is so; 0: not at all")
+		"how long to wait until the operator confirms it; 0: do not wait")
 }
 
 // newFreeze makes the command that holds what is published of a Zone.
@@ -38,7 +38,7 @@ func newFreeze(env command.Env) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use:   "freeze ZONE [--reason TEXT]",
-		Short: "Have what is published of a Zone or DNSZone stay as it is",
+		Short: "Freeze the published content of a Zone or DNSZone",
 		Long: `freeze sets the annotation ` + zonefold.FreezeAnnotation + ` on a Zone or DNSZone. Its servers then
 keep what they have. No change is sent, not even after a restart of the operator, and what
 somebody edits on a server is put back. The condition Frozen of the Zone says what is
@@ -61,7 +61,7 @@ Exit codes: 0 when the operator reports that the Zone is frozen; 1 when it does 
 		},
 	}
 	f.register(cmd)
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for those who read the condition of the Zone")
+	cmd.Flags().StringVar(&reason, "reason", "", "the reason, shown in the condition of the Zone")
 	return cmd
 }
 
@@ -70,7 +70,7 @@ func newThaw(env command.Env) *cobra.Command {
 	f := Freezing{Env: env}
 	cmd := &cobra.Command{
 		Use:   "thaw ZONE",
-		Short: "Let a Zone or DNSZone that was frozen follow its objects again",
+		Short: "Let a frozen Zone or DNSZone follow its objects again",
 		Long: `thaw removes the annotations of freeze and rollback from a Zone. Everything that has waited
 is sent.
 
@@ -150,7 +150,7 @@ func (f *Freezing) wait(ctx context.Context, z *command.FoundZone,
 		}
 		select {
 		case <-ctx.Done():
-			return "", fmt.Errorf("the annotation is on %s, and the operator has not answered within %s: see whether it runs, "+
+			return "", fmt.Errorf("the annotation is on %s, but the operator has not answered within %s; check that it runs, "+
 				"and read the conditions of the %s", z, f.Timeout, z.Kind)
 		case <-ticker.C:
 		}

@@ -23,7 +23,7 @@ func newPlan(env command.Env) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "plan -f NEW [--against OLD]",
-		Short: "Say what a change of objects would do to zones",
+		Short: "Show what a change of objects would do to zones",
 		Long: `plan compares what becomes of objects before and after a change: which sets of which zone are
 added, changed and deleted, with their data and the Backends concerned, and which objects are
 refused.
@@ -56,7 +56,7 @@ Exit codes: 0 if nothing changes, 2 if something does, 1 if that cannot be deter
 	in.RegisterKustomize(cmd)
 	cmd.Flags().StringArrayVar(&against, "against", nil,
 		"a file or a folder with the objects before the change; repeatable (default: those of the cluster)")
-	cmd.Flags().VarP(&out, "output", "o", "the form of the output: text, json, yaml or markdown")
+	cmd.Flags().VarP(&out, "output", "o", "the format of the output: text, json, yaml or markdown")
 	return cmd
 }
 
@@ -65,7 +65,7 @@ func readBoth(
 	ctx context.Context, env command.Env, p *command.Progress, f *command.ObjectFlags, against []string,
 ) (before, after *command.Found, err error) {
 	if !f.FromFiles() {
-		return nil, nil, errors.New("there is no change: say with -f which files have the objects after it")
+		return nil, nil, errors.New("nothing to compare; name the files of the change with -f")
 	}
 	if len(against) == 0 && f.InputFlags.Namespace == "" { // as kubectl apply takes it
 		if _, namespace, err := f.Cluster.Config(env); err == nil {
@@ -154,7 +154,7 @@ func (f *PlanForm) Type() string { return "text|json|yaml|markdown" }
 // Set implements pflag.Value.
 func (f *PlanForm) Set(s string) error {
 	if !slices.Contains([]PlanForm{planAsText, planAsJSON, planAsYAML, planAsMarkdown}, PlanForm(s)) {
-		return errors.New("it is text, json, yaml or markdown")
+		return errors.New("it must be text, json, yaml or markdown")
 	}
 	*f = PlanForm(s)
 	return nil

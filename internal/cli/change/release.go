@@ -31,13 +31,13 @@ func newRelease(env command.Env) *cobra.Command {
 	var flags releaseFlags
 	cmd := &cobra.Command{
 		Use:   "release {ZONE... | --all} [-n NAMESPACE | -A]",
-		Short: "Free Zones whose servers cannot be reached, or whose operator is gone",
-		Long: `release lets go of Zones that were not withdrawn from their name servers. Such a Zone has the
+		Short: "Release Zones whose servers cannot be reached, or whose operator is gone",
+		Long: `release frees Zones that were not withdrawn from their name servers. Such a Zone has the
 finalizer ` + kubizone.Finalizer + `, and neither it nor its namespace can be deleted while the
 finalizer is there.
 
 While an operator is running (it renews a Lease, even without leader election), release asks
-it to let go of Zones that are being deleted, by the annotation
+it to release Zones that are being deleted, by the annotation
 ` + zonefold.LeaveAnnotation + ` on the Zone. The operator lists what is published at
 that time in status.leftBehind of each Backend, and removes it from the servers when they can
 be reached. Zones that are not being deleted stay, and release names them: delete them first.
@@ -66,8 +66,8 @@ nothing to release; 1 if not.`,
 	cmd.ValidArgsFunction = command.CompleteZoneObjects(env, &flags.cluster, &flags.cluster.Namespace)
 	cmd.Flags().BoolVar(&flags.all, "all", false, "all Zones of the namespace")
 	cmd.Flags().BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "with --all: of all namespaces")
-	cmd.Flags().BoolVar(&flags.force, "force", false, "also while an operator is running")
-	cmd.Flags().BoolVar(&flags.dryRun, "dry-run", false, "only say what would be done")
+	cmd.Flags().BoolVar(&flags.force, "force", false, "even while an operator is running")
+	cmd.Flags().BoolVar(&flags.dryRun, "dry-run", false, "only show what would be done")
 	return cmd
 }
 
@@ -102,9 +102,9 @@ func (f *releaseFlags) run(ctx context.Context, env command.Env, names []string)
 func (f *releaseFlags) check(names []string) error {
 	switch {
 	case len(names) == 0 && !f.all:
-		return errors.New("name the Zones to release, or say --all")
+		return errors.New("name the Zones to release, or use --all")
 	case len(names) > 0 && f.all:
-		return errors.New("name the Zones to release, or say --all, not both")
+		return errors.New("name the Zones to release, or use --all, not both")
 	case f.allNamespaces && !f.all:
 		return errors.New("-A goes with --all; name a Zone of another namespace with -n")
 	}
@@ -197,7 +197,7 @@ func (r *releaser) named(ctx context.Context, namespace, name string) (*kubizone
 		return nil, err
 	}
 	if found.Zone == nil {
-		return nil, fmt.Errorf("%s goes by itself a minute after it is deleted: docs/bindy.md", found)
+		return nil, fmt.Errorf("%s disappears by itself a minute after it is deleted: docs/bindy.md", found)
 	}
 	return found.Zone, nil
 }

@@ -23,24 +23,24 @@ func (r *releaser) ask(ctx context.Context, zones []kubizone.Zone, all bool) err
 		name := "Zone " + plain.Line(z.Namespace+"/"+z.Name)
 		if z.DeletionTimestamp == nil {
 			if !all {
-				failed = append(failed, fmt.Errorf("%s is not being deleted, and %w; delete the Zone first, or stop the "+
-					"operator, or say --force", name, r.operator))
+				failed = append(failed, fmt.Errorf(
+					"%s is not being deleted, and %w; delete the Zone first, stop the operator, or use --force", name, r.operator))
 			}
 			continue
 		}
 		asked++
 		if r.dryRun {
 			r.asked(z)
-			r.say("%s would be asked to go", name)
+			r.say("the operator would be asked to release %s", name)
 			continue
 		}
 		if err := r.annotate(ctx, z); err != nil {
-			failed = append(failed, fmt.Errorf("asking %s to go: %w", name, forbidden(err, "patch")))
+			failed = append(failed, fmt.Errorf("asking the operator to release %s: %w", name, forbidden(err, "patch")))
 			continue
 		}
 		r.asked(z)
-		r.say("%s is asked to go; what is published of it is listed in status.leftBehind of its Backends, and removed when "+
-			"their servers can be reached", name)
+		r.say("the operator was asked to release %s; it lists the published records in status.leftBehind of the Backends, "+
+			"and removes them when it reaches their servers", name)
 	}
 	if all && asked == 0 {
 		r.say("no Zone with the finalizer is being deleted; there is nothing to release")

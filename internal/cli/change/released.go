@@ -50,7 +50,7 @@ func (z *ReleasedZone) sentence(dryRun bool) string {
 		}
 	}
 	if len(left) == 0 {
-		left = []string{"no Backend has got it"}
+		left = []string{"no Backend received it"}
 	}
 	return fmt.Sprintf("%s %s; %s", name, what, strings.Join(left, ", "))
 }

@@ -34,9 +34,9 @@ func newRollback(env command.Env) *cobra.Command {
 	r := RollingBack{Freezing: Freezing{Env: env}}
 	cmd := &cobra.Command{
 		Use:   "rollback ZONE --to SERIAL",
-		Short: "Publish an earlier content of a Zone or DNSZone, and freeze it at that",
+		Short: "Publish an earlier content of a Zone or DNSZone, and freeze it there",
 		Long: `rollback publishes the content that a serial of the history stands for, under a new serial,
-and freezes the Zone there, because its objects still say otherwise. thaw makes the Zone
+and freezes the Zone there, because its objects still differ. thaw makes the Zone
 follow its objects again.
 
 It prints the records that are removed (-) and added (+), and asks; with --yes it does not
@@ -51,19 +51,19 @@ not do this, or there is no such Zone or serial.`,
 		Args:    command.Takes("ZONE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if r.To <= 0 || r.To > 1<<32-1 {
-				return errors.New("say with --to to which serial; zonefold history lists them")
+				return errors.New("choose a serial with --to; zonefold history lists them")
 			}
 			return r.Run(cmd.Context(), args[0], r.ask, r.RolledBack)
 		},
 	}
 	r.register(cmd)
-	cmd.Flags().Int64Var(&r.To, "to", 0, "the `serial` whose content is to be published")
+	cmd.Flags().Int64Var(&r.To, "to", 0, "the `serial` whose content to publish")
 	cmd.Flags().BoolVarP(&r.yes, "yes", "y", false, "do not ask")
 	return cmd
 }
 
 // errNo says that somebody has not said yes.
-var errNo = errors.New("nothing is done: say yes, or --yes")
+var errNo = errors.New("nothing was done; answer yes, or use --yes")
 
 // ask shows what would change, and annotates the Zone if that is what is wanted.
 func (r *RollingBack) ask(ctx context.Context, c *command.Cluster, z *command.FoundZone) error {
@@ -78,7 +78,7 @@ func (r *RollingBack) ask(ctx context.Context, c *command.Cluster, z *command.Fo
 	for line := range strings.Lines(diff.Text(edits)) {
 		fmt.Fprintln(shown, plain.Line(strings.TrimSuffix(line, "\n")))
 	}
-	fmt.Fprintf(shown, "%s at serial %s goes back to serial %d: %s of it would be otherwise.\n", z, z.SerialText(),
+	fmt.Fprintf(shown, "%s at serial %s goes back to serial %d: %s would change.\n", z, z.SerialText(),
 		r.To, command.Count(len(edits), "set"))
 	if !r.yes {
 		fmt.Fprint(r.Env.Stderr, "Publish that, and freeze the Zone? [y/N] ")

@@ -59,7 +59,7 @@ func (c *Comparing) fromOperator(ctx context.Context, z *fold.ZoneResult, like C
 	return out
 }
 
-const sayServer = "say with --server from which name server to transfer the zone, and with --tsig the key for that"
+const sayServer = "name a server to transfer the zone from with --server, and its key with --tsig"
 
 // operatorTakes is how long the operator has to read the servers of a zone. An API server waits no longer.
 const operatorTakes = time.Minute

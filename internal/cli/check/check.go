@@ -60,7 +60,7 @@ cannot be read, or if there is nothing to check.`,
 	in.Register(cmd)
 	in.RegisterKustomize(cmd)
 	cmd.Flags().VarP(&out, "output", "o",
-		"the form of the output: text, json, yaml, sarif (2.1.0) or github (annotations of a workflow)")
+		"the format of the output: text, json, yaml, sarif (2.1.0) or github (annotations of a workflow)")
 	cmd.Flags().Var(&severity, "fail-on", "the least severe findings that make the exit code 1: error or warning")
 	return cmd
 }
@@ -91,7 +91,7 @@ func (f *failOn) Type() string   { return "error|warning" }
 
 func (f *failOn) Set(s string) error {
 	if s != asError && s != asWarning {
-		return errors.New("it is error or warning")
+		return errors.New("it must be error or warning")
 	}
 	*f = failOn(s)
 	return nil

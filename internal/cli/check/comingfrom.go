@@ -30,7 +30,7 @@ func (f *former) Type() string   { return "kubizone|bindy|external-dns" }
 
 func (f *former) Set(s string) error {
 	if theirs[former(s)] == nil {
-		return errors.New("it is kubizone, bindy or external-dns")
+		return errors.New("it must be kubizone, bindy or external-dns")
 	}
 	*f = former(s)
 	return nil

@@ -47,10 +47,9 @@ func (c coverage) tell(out io.Writer) {
 // nothing is the error of a check that looked at nothing: silence would be taken for praise.
 func (c coverage) nothing() error {
 	if skipped := c.skipped(); skipped != "" {
-		return fmt.Errorf("nothing was checked: zonefold does not know what the input has: %s; correct apiVersion and "+
-			"kind, or say with -f where "+
-			"objects of zonefold are", skipped)
+		return fmt.Errorf("nothing was checked: zonefold does not know the kinds of the input: %s; correct apiVersion and "+
+			"kind, or name files with zonefold's objects with -f", skipped)
 	}
 	return errors.New(
-		"nothing was checked: the input has no objects; say with -f where files (*.yaml, *.yml, *.json) with them are")
+		"nothing was checked: the input has no objects; name files with them (*.yaml, *.yml, *.json) with -f")
 }

@@ -21,7 +21,7 @@ import (
 func newDNSHook(env command.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dnshook",
-		Short: "Help to write a server for DNSClasses",
+		Short: "Test a server for DNSClasses",
 		Args:  command.KnownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -39,7 +39,7 @@ func newConformance(env command.Env) *cobra.Command {
 	var flags conformanceFlags
 	cmd := &cobra.Command{
 		Use:   "conformance --server URL",
-		Short: "Find out whether a server speaks the protocol of DNSClasses",
+		Short: "Check whether a server speaks the protocol of DNSClasses",
 		Long: `conformance asks a server everything that the operator may ask it, rightly and wrongly,
 and says of each answer whether it is the right one: endpoints, statuses, headers, error
 codes, signatures, replays, all record types, and what is not valid.
@@ -55,7 +55,7 @@ Exit codes: 0 if all is right, 1 if anything fails, 2 if the server cannot be as
 	f := cmd.Flags()
 	f.StringVar(&flags.server, "server", "", "the server's URL, as spec.server of a DNSClass has it")
 	f.StringVar(&flags.secretFile, "secret-file", "",
-		"a file with the secret, of which every octet counts (default: nothing is signed)")
+		"a file with the secret; every octet counts (default: nothing is signed)")
 	f.StringVar(&flags.algorithm, "algorithm", string(dnshook.SHA256), "SHA256 or SHA512")
 	f.StringVar(&flags.domain, "domain", "example.com", "a domain below which the server may make records")
 	f.DurationVar(&flags.timeout, "timeout", 10*time.Second, "how long an answer may take")
@@ -64,7 +64,7 @@ Exit codes: 0 if all is right, 1 if anything fails, 2 if the server cannot be as
 
 func (c conformanceFlags) run(ctx context.Context, env command.Env) error {
 	if c.server == "" {
-		return errors.New("say with --server which server is to be asked, such as --server http://127.0.0.1:7100")
+		return errors.New("name the server to check, such as --server http://127.0.0.1:7100")
 	}
 	cfg := conformance.Config{Server: c.server, Domain: c.domain, Timeout: c.timeout, Now: command.Running(env.Now)}
 	if c.secretFile != "" {

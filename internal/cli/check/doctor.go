@@ -29,7 +29,7 @@ func newDoctor(env command.Env) *cobra.Command {
 	var flags doctorFlags
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Look for what keeps zones of a cluster from being served",
+		Short: "Find what keeps zones of a cluster from being served",
 		Long: `doctor examines a cluster with your rights, and writes nothing. It checks:
 - whether the CustomResourceDefinitions exist and have the fields that this version knows;
 - whether an operator is running;
@@ -73,16 +73,16 @@ something could not be checked.`,
 	}
 	f := cmd.Flags()
 	f.StringVarP(&flags.diff.In.InputFlags.Namespace, "namespace", "n", "",
-		"the namespace where not all may be seen (default: that of the context)")
+		"the namespace to look in if you may not list all (default: that of the context)")
 	flags.diff.In.Cluster.RegisterConnection(cmd)
 	flags.out.Register(cmd)
 	f.StringVar(&flags.diff.Operator, "operator-namespace", "zonefold-system", "the namespace of the operator")
 	f.StringVar(&flags.account, "operator-account", "zonefold-operator", "the ServiceAccount of the operator")
 	f.StringArrayVarP(&flags.diff.In.Files, "filename", "f", nil, "with --coming-from: a file, a folder, or -; repeatable")
-	f.Var(&flags.former, "coming-from", "the system whose objects zonefold is to serve: kubizone, bindy or external-dns")
+	f.Var(&flags.former, "coming-from", "the system whose objects zonefold will serve: kubizone, bindy or external-dns")
 	f.StringVar(&flags.resolver, "resolver", "",
 		"a resolver, or a server of the zone above, to ask for name servers; an address with or without a port")
-	f.DurationVar(&flags.diff.Timeout, "timeout", 10*time.Second, "how long one server may take for one zone")
+	f.DurationVar(&flags.diff.Timeout, "timeout", 10*time.Second, "the timeout of one server for one zone")
 	return cmd
 }
 
@@ -156,7 +156,7 @@ func (f *doctorFlags) run(ctx context.Context, env command.Env, p *command.Progr
 	d.unseenObjects()
 	if err := command.OperatorGone(ctx, d.Cluster, env.Now); err == nil {
 		d.say(doctorError, "Lease "+f.diff.Operator+"/"+command.OperatorLeases()[0],
-			"no operator holds it, so nothing is published",
+			"no operator holds the Lease, so nothing is published",
 			"see why the operator's Pods do not run, or install it: docs/install.md")
 	}
 	d.deletions()

@@ -80,11 +80,11 @@ func (d *doctor) definition(object string, own, there *apiextensionsv1.CustomRes
 		}
 		mine, theirs := fieldsOf(version.Schema), fieldsOf(there.Spec.Versions[i].Schema)
 		if lacks := missingFrom(mine, theirs); lacks != "" {
-			d.say(doctorError, object, "it is of an older version: it lacks "+lacks,
+			d.say(doctorError, object, "it has an older version: it lacks "+lacks,
 				"apply config/crd of the operator's version before the operator is upgraded")
 		} else if more := missingFrom(theirs, mine); more != "" {
-			d.say(doctorWarning, object, "it is of a newer version than this command: it has "+more,
-				"take the command of the operator's version")
+			d.say(doctorWarning, object, "it has a newer version than this command: it has "+more,
+				"use the command of the operator's version")
 		}
 	}
 }
@@ -138,7 +138,7 @@ func (d *doctor) rights(ctx context.Context) {
 		{"zonefold.dev", "zoneslices", "list", "", "export and diff do not see what is published of large zones"},
 		{"", "namespaces", "list", "", "grants by labels of namespaces cannot be judged"},
 		{"", "secrets", "get", d.flags.diff.Operator, "diff and import cannot reach servers that need a key"},
-		{"coordination.k8s.io", "leases", "list", "", "nobody can tell whether an operator is running"},
+		{"coordination.k8s.io", "leases", "list", "", "it is unknown whether an operator is running"},
 	} {
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 			ResourceAttributes: &authorizationv1.ResourceAttributes{Group: need.group, Resource: need.resource,
@@ -173,7 +173,7 @@ func (d *doctor) operatorsRights(ctx context.Context) {
 		err := d.api.Review(ctx, command.Authorization+"subjectaccessreviews", review)
 		switch {
 		case apierrors.IsForbidden(err):
-			d.say(doctorUnknown, object, "you may not ask for its rights", "create subjectaccessreviews needs a right")
+			d.say(doctorUnknown, object, "you may not check its rights", "ask for the right to create subjectaccessreviews")
 			return
 		case err != nil:
 			d.say(doctorUnknown, object, err.Error(), "")
@@ -185,8 +185,8 @@ func (d *doctor) operatorsRights(ctx context.Context) {
 	}
 	for _, what := range slices.Sorted(maps.Keys(lacks)) {
 		d.say(doctorError, object, fmt.Sprintf("it may not %s %s", strings.Join(lacks[what], ", "), what),
-			"install the chart of the operator's version, or apply config/install; if the operator has another account, "+
-				"say which with --operator-account and --operator-namespace")
+			"install the chart of the operator's version, or apply config/install; if the operator has another account, name "+
+				"it with --operator-account and --operator-namespace")
 	}
 }
 

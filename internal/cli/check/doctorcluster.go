@@ -27,7 +27,7 @@ func (d *doctor) certificates(ctx context.Context) {
 		for _, w := range hooks.Webhooks {
 			if len(w.ClientConfig.CABundle) == 0 {
 				d.say(doctorError, "ValidatingWebhookConfiguration zonefold", "its webhook "+w.Name+
-					" has no caBundle, so the API server calls nobody", "see that the operator runs: it writes the bundle")
+					" has no caBundle, so the API server does not call it", "check that the operator runs; it writes the caBundle")
 			}
 			d.certificate("ValidatingWebhookConfiguration zonefold, webhook "+w.Name, w.ClientConfig.CABundle)
 		}
@@ -64,7 +64,7 @@ func (d *doctor) certificate(object string, bundle []byte) {
 			return
 		}
 		c, err := x509.ParseCertificate(block.Bytes)
-		way := "see why it is not renewed: by the operator, cert-manager, or who wrote it"
+		way := "find out why its owner (the operator, cert-manager or someone else) does not renew it"
 		switch {
 		case err != nil:
 			d.say(doctorError, object, "a certificate in it cannot be read: "+err.Error(), "write a certificate in PEM")

@@ -22,9 +22,9 @@ func (d *doctor) deletions() {
 			continue
 		}
 		for _, l := range o.Backend.Status.LeftBehind {
-			way := "see that its servers can be reached; the operator removes it then"
+			way := "make its servers reachable; the operator then removes the records"
 			if l.Plan != "" {
-				way = fmt.Sprintf("create a Zone that has these sets, or have them deleted: zonefold approve backend/%s "+
+				way = fmt.Sprintf("create a Zone that has these sets, or approve the deletion: zonefold approve backend/%s "+
 					"--plan %s", o.Name, l.Plan)
 			}
 			d.say(doctorWarning, "Backend "+o.Name, fmt.Sprintf("it still has what Zone %s/%s, which is deleted, left behind "+
@@ -40,7 +40,7 @@ func (d *doctor) held(o *manifest.Object) {
 	switch z, bindy := o.Bindy.(*v1beta1.DNSZone); {
 	case o.Zone != nil:
 		conditions = o.Zone.Status.Conditions
-		release = fmt.Sprintf(", or let it go: zonefold release %s -n %s", o.Name, o.Ref.Namespace)
+		release = fmt.Sprintf(", or release it: zonefold release %s -n %s", o.Name, o.Ref.Namespace)
 	case bindy:
 		conditions = z.Status.Conditions
 	default:
@@ -50,14 +50,14 @@ func (d *doctor) held(o *manifest.Object) {
 	switch held, ready := apimeta.FindStatusCondition(conditions, "DeletionsHeld"),
 		apimeta.FindStatusCondition(conditions, "Ready"); {
 	case held != nil && held.Reason == "TooManyDeletions":
-		way := fmt.Sprintf("bring their objects back, or have them deleted: zonefold approve %s -n %s", o.Name,
+		way := fmt.Sprintf("restore their objects, or approve the deletion: zonefold approve %s -n %s", o.Name,
 			o.Ref.Namespace)
 		if gone {
 			way += release
 		}
 		d.say(doctorWarning, o.Ref.String(), held.Message, way)
 	case gone && ready != nil && ready.Status != metav1.ConditionTrue:
-		d.say(doctorWarning, o.Ref.String(), fmt.Sprintf("it is being deleted, and still there, %s: %s", ready.Reason,
-			ready.Message), "see that its servers can be reached"+release)
+		d.say(doctorWarning, o.Ref.String(), fmt.Sprintf("it is being deleted but still exists, %s: %s", ready.Reason,
+			ready.Message), "make its servers reachable"+release)
 	}
 }

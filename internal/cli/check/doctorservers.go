@@ -93,9 +93,9 @@ func (d *doctor) server(ctx context.Context, j *change.Comparison) *diagnosis {
 			said.Way = "create the zone there, or correct the Zone's backendRefs"
 		}
 	case backend.ErrNotAuthorised:
-		said.Way = "correct the credentials in the Backend's Secret, or what the server lets them do"
+		said.Way = "correct the credentials in the Backend's Secret, or their rights on the server"
 	default:
-		said.Way = "see that the server runs and can be reached from here, as it must be from the operator"
+		said.Way = "check that the server runs and is reachable from here and from the operator"
 	}
 	return said
 }
@@ -113,8 +113,8 @@ func (d *doctor) serial(j *change.Comparison, object string, soa rr.SOA) *diagno
 		return nil
 	}
 	return &diagnosis{doctorWarning, object,
-		fmt.Sprintf("it has serial %d, and the status of the Zone says %d", soa.Serial, *status[i].Serial),
-		fmt.Sprintf("if it stays so, somebody else writes to the zone: zonefold diff %s says what", j.Zone.Verdict.Name)}
+		fmt.Sprintf("it has serial %d, but the status of the Zone has %d", soa.Serial, *status[i].Serial),
+		fmt.Sprintf("if that persists, something else writes to the zone; zonefold diff %s shows what", j.Zone.Verdict.Name)}
 }
 
 // delegations asks the world for the name servers of zones.
@@ -153,25 +153,25 @@ func (d *doctor) delegation(ctx context.Context, z *fold.ZoneResult) *diagnosis 
 	q.SetEdns0(1232, false)
 	answer, err := ask.ExchangeMessage(ctx, nil, d.flags.resolver, q)
 	if err != nil {
-		return &diagnosis{doctorUnknown, object, err.Error(), "see that --resolver names a server that answers"}
+		return &diagnosis{doctorUnknown, object, err.Error(), "check that --resolver names a server that answers"}
 	}
 	world := serversIn(answer, name)
 	own := []string{}
 	if set, ok := z.Snapshot.Sets.Get(rr.Key{Name: z.Verdict.Name, Type: rr.TypeNS}); ok {
 		own = set.Data
 	}
-	way := "have the zone above delegate it to the name servers that serve it"
+	way := "delegate it in the zone above to the name servers that serve it"
 	switch {
 	case answer.Rcode != dns.RcodeSuccess:
-		return &diagnosis{doctorError, object, fmt.Sprintf("%s answers %s when it is asked for its name servers",
+		return &diagnosis{doctorError, object, fmt.Sprintf("%s answers %s to a query for its name servers",
 			d.flags.resolver, dns.RcodeToString[answer.Rcode]), way}
 	case len(world) == 0:
-		return &diagnosis{doctorError, object, d.flags.resolver + " knows of no name servers of it", way}
+		return &diagnosis{doctorError, object, d.flags.resolver + " has no name servers for it", way}
 	case len(own) == 0:
-		return &diagnosis{doctorWarning, object, fmt.Sprintf("its Zone has no name servers at its apex, and %s says %s",
+		return &diagnosis{doctorWarning, object, fmt.Sprintf("its Zone has no name servers at its apex, but %s says %s",
 			d.flags.resolver, strings.Join(world, ", ")), "write NS Records for it, unless its servers have their own"}
 	case !slices.Equal(world, own):
-		return &diagnosis{doctorError, object, fmt.Sprintf("its name servers are %s by its Zone, and %s by %s",
+		return &diagnosis{doctorError, object, fmt.Sprintf("its name servers are %s in its Zone, but %s at %s",
 			strings.Join(own, ", "), strings.Join(world, ", "), d.flags.resolver),
 			"correct the delegation in the zone above, or the NS Records of the Zone"}
 	}

@@ -31,7 +31,7 @@ func (d *doctor) sources(ctx context.Context) {
 	case apierrors.IsNotFound(err):
 		return
 	case err != nil:
-		d.say(doctorUnknown, object, "which sources are on cannot be read: "+err.Error(), "")
+		d.say(doctorUnknown, object, "the enabled sources cannot be read: "+err.Error(), "")
 		return
 	}
 	needed := map[schema.GroupVersionResource][]string{} // sources
@@ -43,9 +43,9 @@ func (d *doctor) sources(ctx context.Context) {
 	byName := func(a, b schema.GroupVersionResource) int { return strings.Compare(a.String(), b.String()) }
 	for _, resource := range slices.SortedFunc(maps.Keys(needed), byName) {
 		what := resource.GroupResource().String()
-		whose := fmt.Sprintf("the sources that are on need %s (%s)", what, strings.Join(needed[resource], ", "))
-		const stays = "what is published of them stays as it is"
-		out := "or take the sources out of --source"
+		whose := fmt.Sprintf("the enabled sources need %s (%s)", what, strings.Join(needed[resource], ", "))
+		const stays = "their published records stay as they are"
+		out := "or remove the sources from --source"
 		cause, way, err := d.unreadable(ctx, resource)
 		switch {
 		case err != nil:
@@ -122,7 +122,7 @@ func (d *doctor) unreadable(ctx context.Context, r schema.GroupVersionResource) 
 		}
 		if !review.Status.Allowed {
 			return "the operator's account may not " + verb + " them",
-				"give it the right, as the value sources of the chart does", nil
+				"grant the right, as the chart's value sources does", nil
 		}
 	}
 	return "", "", nil

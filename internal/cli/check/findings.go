@@ -156,7 +156,7 @@ func (f *findings) references(z fold.ZoneResult, backends []*manifest.Object) {
 		}
 		f.add(z.Object.PlaceOf(fmt.Sprintf("spec.backendRefs[%d].name", i)), z.Object.Ref, asError, unknownBackend,
 			fmt.Sprintf(
-				"%s names the Backend %s in backendRefs, which is none of those in the input; add it, or correct backendRefs.",
+				"%s names the Backend %s in backendRefs, which is not in the input; add it, or correct backendRefs.",
 				z.Object.Ref, ref.Name))
 	}
 }
@@ -179,7 +179,8 @@ func (f *findings) loading(z fold.ZoneResult) {
 		for _, data := range set.Data {
 			if why := fold.Unloadable(z.Snapshot, set, data); why != "" {
 				f.add(at, z.Object.Ref, asWarning, notLoadable, fmt.Sprintf(
-					"%s has the record %s %s, and servers do not load a zone with it, because %s; remove it.", z.Object.Ref, set.Key(),
+					"%s has the record %s %s, but servers refuse to load a zone with it, because %s; remove "+
+						"it.", z.Object.Ref, set.Key(),
 					data, why))
 			}
 		}

@@ -30,7 +30,7 @@ func (o *findingsForm) Set(s string) error {
 		*o = form
 		return nil
 	}
-	return errors.New("it is text, json, yaml, sarif or github")
+	return errors.New("it must be text, json, yaml, sarif or github")
 }
 
 // annotation returns the finding as a command of a workflow.

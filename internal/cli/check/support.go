@@ -30,7 +30,7 @@ func newSupport(env command.Env) *cobra.Command {
 	var flags supportFlags
 	cmd := &cobra.Command{
 		Use:   "support",
-		Short: "Write a bundle for somebody who is to help",
+		Short: "Write a bundle for those who help",
 		Long: `support collects, with your rights, what somebody else needs to find out what is wrong:
 versions; the findings of doctor; the operator's Deployment, Pods, Lease, logs and metrics;
 events; and the objects of all dialects with their statuses. It writes nothing to the cluster.
@@ -56,21 +56,21 @@ Exit codes: 0 if a bundle is written, 1 if not.`,
 	f := cmd.Flags()
 	diff := &flags.doctor.diff
 	f.StringVarP(&diff.In.InputFlags.Namespace, "namespace", "n", "",
-		"the namespace where not all may be seen (default: that of the context)")
+		"the namespace to look in if you may not list all (default: that of the context)")
 	diff.In.Cluster.RegisterConnection(cmd)
 	f.StringVar(&diff.Operator, "operator-namespace", "zonefold-system", "the namespace of the operator")
 	f.StringVar(&flags.doctor.account, "operator-account", "zonefold-operator", "the ServiceAccount of the operator")
-	f.DurationVar(&diff.Timeout, "timeout", 10*time.Second, "how long one server may take for one zone")
+	f.DurationVar(&diff.Timeout, "timeout", 10*time.Second, "the timeout of one server for one zone")
 	f.StringVar(&flags.to, "to", "",
 		"the file to write, or - for the standard output (default: zonefold-support-TIME.tar.gz)")
-	f.BoolVar(&flags.redact, "redact", false, "hashes stand in the place of the data of records")
+	f.BoolVar(&flags.redact, "redact", false, "replace the data of records by hashes")
 	f.Int64Var(&flags.size, "max-size", 64, "how many MiB the files may have together before they are compressed")
 	return cmd
 }
 
 func (f *supportFlags) run(ctx context.Context, env command.Env, p *command.Progress) (err error) {
 	if f.size < 1 {
-		return errors.New("--max-size is a number of MiB from 1 on")
+		return errors.New("--max-size must be a number of MiB from 1")
 	}
 	diff := &f.doctor.diff
 	diff.In.Cluster.Namespace = diff.In.InputFlags.Namespace

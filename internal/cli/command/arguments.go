@@ -82,7 +82,7 @@ func Clock(now time.Time, flag string) (time.Time, error) {
 		return at, fmt.Errorf("--now %q is not a time like 2026-01-31T12:00:00Z", flag)
 	}
 	if year := at.UTC().Year(); year < 1970 || year > 4293 {
-		return at, fmt.Errorf("--now %q is of no year from 1970 to 4293, which serials can express", flag)
+		return at, fmt.Errorf("--now %q is not in the years 1970 to 4293, which serials can express", flag)
 	}
 	return at, nil
 }
@@ -107,7 +107,7 @@ func Origin(text string) (dnsname.Name, error) {
 	name, err := dnsname.Parse(strings.TrimSuffix(text, ".") + ".")
 	switch {
 	case text == "":
-		return name, errors.New("say which zone it is, such as --origin example.org")
+		return name, errors.New("name the zone, such as --origin example.org")
 	case err != nil:
 		return name, fmt.Errorf("the zone %q: %w", text, err)
 	case name.IsWildcard():

@@ -89,7 +89,7 @@ func (f *ClusterFlags) Config(env Env) (*rest.Config, string, error) {
 	}
 	config, err := loader.ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
-		err = errors.New("there is none, or it is empty; say with --kubeconfig or $KUBECONFIG where it is")
+		err = errors.New("it is missing or empty; name it with --kubeconfig or $KUBECONFIG")
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("reading the kubeconfig: %w", err)
@@ -120,8 +120,8 @@ type reaching struct{ http.RoundTripper }
 func (r reaching) RoundTrip(request *http.Request) (*http.Response, error) {
 	answer, err := r.RoundTripper.RoundTrip(request)
 	if failed, ok := errors.AsType[*net.OpError](err); ok && failed.Op == "dial" {
-		err = fmt.Errorf("the API server cannot be reached: %w; see that it runs, or say with --context or --kubeconfig "+
-			"which one is meant", err)
+		err = fmt.Errorf(
+			"the API server cannot be reached: %w; check that it runs, or choose another with --context or --kubeconfig", err)
 	}
 	return answer, err
 }
@@ -174,8 +174,8 @@ func leaseOver(ctx context.Context, c *Cluster, name string, now time.Time) erro
 	err := c.leases.Get().Resource("leases").Param("fieldSelector", "metadata.name="+name).Do(ctx).Into(&leases)
 	if err != nil {
 		return fmt.Errorf(
-			"whether an operator is running cannot be seen: listing Leases: %w; if one is, the annotation %s has it let go of "+
-				"a Zone that is being deleted; else see that none is, and say --force", err, zonefold.LeaveAnnotation)
+			"whether an operator is running is unknown: listing Leases: %w; if it is, set the annotation %s on a Zone that is "+
+				"being deleted; if it is not, use --force", err, zonefold.LeaveAnnotation)
 	}
 	for i := range leases.Items {
 		spec := leases.Items[i].Spec

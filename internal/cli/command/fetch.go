@@ -45,11 +45,11 @@ func (f *ObjectFlags) Register(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVarP(&f.Files, "filename", "f", nil, "a file, a folder with everything below it "+
 		"(*.yaml, *.yml, *.json), or - for the standard input; repeatable (default: the objects of the cluster)")
 	cmd.Flags().StringVarP(&f.Namespace, "namespace", "n", "",
-		"the namespace where none is said (default: that of the context; of files, default)")
+		"the namespace of objects without one (default: that of the context; for files, default)")
 	f.Cluster.RegisterConnection(cmd)
-	cmd.Flags().BoolP("all-namespaces", "A", false, "look into all namespaces, as is done anyway where you may")
+	cmd.Flags().BoolP("all-namespaces", "A", false, "look into all namespaces, as is done anyway if you may")
 	cmd.Flags().BoolVar(&f.Sources, "sources", false,
-		"of a cluster: Services, Ingresses, routes and others like them count, as where the operator has --source")
+		"in a cluster: also read Services, Ingresses, routes and the like, as the operator does with --source")
 }
 
 // Found are what a command works on.
@@ -79,7 +79,7 @@ func (f *ObjectFlags) ReadBy(ctx context.Context, env Env, p *Progress, fetch fu
 	f.Cluster.Namespace = f.Namespace
 	config, namespace, err := f.Cluster.Config(env)
 	if err != nil {
-		return nil, fmt.Errorf("%w; or say with -f which files to read", err)
+		return nil, fmt.Errorf("%w; or name files to read with -f", err)
 	}
 	p.Begin("reading the cluster", 0)
 	out := &Found{Namespace: namespace, Cluster: true}
@@ -170,7 +170,7 @@ func (f *Fetcher) FetchIn(ctx context.Context, r manifest.Resource, namespaces .
 	for _, namespace := range namespaces {
 		err := f.list(ctx, at+"/namespaces/"+namespace+"/"+resource)
 		if apierrors.IsForbidden(err) {
-			f.Unseen = append(f.Unseen, fmt.Sprintf("You may not list %s of namespace %s.", resource, namespace))
+			f.Unseen = append(f.Unseen, fmt.Sprintf("You may not list %s in namespace %s.", resource, namespace))
 		} else if err != nil {
 			return err
 		}
@@ -211,12 +211,12 @@ func (f *Fetcher) fetchNamespaces(ctx context.Context, path, resource string) er
 	switch {
 	case len(f.namespaces) == 0:
 		f.Unseen = append(f.Unseen,
-			fmt.Sprintf("You may not list %s of all namespaces, and have not said of which.", resource))
+			fmt.Sprintf("You may not list %s in all namespaces, and have named none.", resource))
 	case len(seen) == 0:
 		f.Unseen = append(f.Unseen, fmt.Sprintf("You may not list %s.", resource))
 	default:
 		f.Unseen = append(f.Unseen,
-			fmt.Sprintf("You may not list %s of other namespaces than %s.", resource, strings.Join(seen, ", ")))
+			fmt.Sprintf("You may not list %s in namespaces other than %s.", resource, strings.Join(seen, ", ")))
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func FindZone(ctx context.Context, c *Cluster, namespace, text string) (*FoundZo
 	case unseen != nil:
 		return nil, unseenIn(namespace, name.String(), unseen, "name the zone as NAMESPACE/NAME")
 	}
-	return nil, fmt.Errorf("the cluster has no Zone and no DNSZone that is %s", name)
+	return nil, fmt.Errorf("the cluster has no Zone or DNSZone %s", name)
 }
 
 // findObject is FindZone by the name of the object.
@@ -78,7 +78,7 @@ func findObject(ctx context.Context, c *Cluster, text string) (*FoundZone, error
 	case unseen != nil:
 		return nil, fmt.Errorf("reading %s: %w", plain.Line(text), unseen)
 	}
-	return nil, fmt.Errorf("there is no Zone %s, and no DNSZone; name it as NAMESPACE/NAME, or by its domain name",
+	return nil, fmt.Errorf("no Zone or DNSZone is called %s; name it as NAMESPACE/NAME, or by its domain name",
 		plain.Line(text))
 }
 
@@ -108,9 +108,9 @@ func Enclosing(ctx context.Context, c *Cluster, namespace string, name dnsname.N
 	case found != nil:
 		return found, nil
 	case unseen != nil:
-		return nil, unseenIn(namespace, "the zone of "+name.String(), unseen, "say with -n in which one it is")
+		return nil, unseenIn(namespace, "the zone of "+name.String(), unseen, "name its namespace with -n")
 	}
-	return nil, fmt.Errorf("no Zone and no DNSZone that was published has %s", name)
+	return nil, fmt.Errorf("no published Zone or DNSZone has %s", name)
 }
 
 // unseenIn is the error of who looks for something in a namespace, "" for all: there is a way out then.

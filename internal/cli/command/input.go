@@ -26,7 +26,7 @@ type InputFlags struct {
 func (f *InputFlags) Register(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVarP(&f.Files, "filename", "f", nil,
 		"a file, a folder with everything below it (*.yaml, *.yml, *.json), or - for the standard input; repeatable")
-	cmd.Flags().StringVarP(&f.Namespace, "namespace", "n", "default", "the namespace of objects that do not say theirs")
+	cmd.Flags().StringVarP(&f.Namespace, "namespace", "n", "default", "the namespace of objects without one")
 }
 
 // RegisterKustomize adds the flag for objects that kustomize makes of files.
@@ -39,7 +39,7 @@ func (f *InputFlags) RegisterKustomize(cmd *cobra.Command) {
 func (f *InputFlags) FromFiles() bool { return len(f.Files)+len(f.Kustomize) > 0 }
 
 // ErrNothing says that there is no -f.
-var ErrNothing = errors.New("there is nothing to read: say with -f which files, folders or - (standard input)")
+var ErrNothing = errors.New("nothing to read; name files, folders or - (standard input) with -f")
 
 // Read reads the objects, and tells on standard error what it left out.
 func (f *InputFlags) Read(env Env, p *Progress) (*manifest.Input, error) {
@@ -88,8 +88,8 @@ func Complain(env Env, inputs ...*manifest.Input) error {
 	case broken:
 		return errors.New("a document could not be read, so the output is not complete")
 	case objects == 0 && len(others) > 0:
-		return fmt.Errorf("zonefold knows nothing of what the input has: %s; correct apiVersion and kind, or say with -f "+
-			"where objects of zonefold are", Tally(others))
+		return fmt.Errorf("zonefold does not know the kinds of the input: %s; correct apiVersion and kind, or name files "+
+			"with zonefold's objects with -f", Tally(others))
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func (o *Output) Type() string { return "text|json|yaml" }
 // Set implements pflag.Value.
 func (o *Output) Set(s string) error {
 	if !slices.Contains([]Output{OutputText, OutputJSON, outputYAML}, Output(s)) {
-		return errors.New("it is text, json or yaml")
+		return errors.New("it must be text, json or yaml")
 	}
 	*o = Output(s)
 	return nil
@@ -40,7 +40,7 @@ func (o *Output) Set(s string) error {
 // Register adds the flag to a command.
 func (o *Output) Register(cmd *cobra.Command) {
 	*o = OutputText
-	cmd.Flags().VarP(o, "output", "o", "the form of the output: text, json or yaml")
+	cmd.Flags().VarP(o, "output", "o", "the format of the output: text, json or yaml")
 }
 
 // Print prints a value, or what text writes of it.

@@ -134,7 +134,7 @@ func (z *Zone) takeSOA(r Record) {
 	case !z.HasSOA():
 		z.SOA = soa
 	case z.SOA != soa:
-		z.lose(r, "a zone has one SOA, and this is another one")
+		z.lose(r, "a zone has one SOA, and this is a second")
 	}
 }
 

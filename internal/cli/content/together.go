@@ -31,10 +31,10 @@ func (z *Zone) together(sets []rr.Set) []rr.Set {
 	case has(rr.TypeCNAME) && apex:
 		drop(rr.TypeCNAME, "the name of a zone cannot be an alias (RFC 1034 §3.6.2)")
 	case has(rr.TypeCNAME) && len(sets) > 1:
-		drop(rr.TypeCNAME, "a CNAME stands alone at its name, which has other records (RFC 1034 §3.6.2)")
+		drop(rr.TypeCNAME, "a CNAME must be alone at its name, which has other records (RFC 1034 §3.6.2)")
 	}
 	if has(rr.TypeDNAME) && has(rr.TypeNS) && !apex {
-		drop(rr.TypeDNAME, "below the apex a DNAME does not stand beside NS (RFC 6672 §2.3)")
+		drop(rr.TypeDNAME, "below the apex a DNAME cannot coexist with NS (RFC 6672 §2.3)")
 	}
 	if apex && has(rr.TypeDS) && z.Origin.IsRoot() {
 		drop(rr.TypeDS, "no zone is above the root")
@@ -52,12 +52,12 @@ func (z *Zone) single(s *rr.Set) {
 	}
 	if len(s.Data) > zone.DefaultMaxSet {
 		z.Report(Loss{Changed, s.Key().String(), fmt.Sprintf(
-			"it has %d records, and an operator takes %d of a set, unless its --max-set-size says otherwise", len(s.Data),
+			"it has %d records, but an operator accepts %d in a set, unless --max-set-size allows more", len(s.Data),
 			zone.DefaultMaxSet)})
 	}
 	if s.TTL > math.MaxInt32 {
 		z.Report(Loss{Changed, s.Key().String(), fmt.Sprintf(
-			"its TTL is %d, and a TTL is at most %d, which it gets (RFC 2181 §8)", s.TTL, math.MaxInt32)})
+			"its TTL is %d; it is reduced to the maximum of %d (RFC 2181 §8)", s.TTL, math.MaxInt32)})
 		s.TTL = math.MaxInt32
 	}
 }

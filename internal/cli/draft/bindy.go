@@ -39,7 +39,7 @@ func (d *drafter) bindyZone(servers rr.Set) {
 	}
 	soa := d.zone.SOA
 	if !d.zone.HasSOA() {
-		d.changed("the zone "+origin, "it has no SOA, and a DNSZone needs one: write who its primary name server is into soa")
+		d.changed("the zone "+origin, "it has no SOA, and a DNSZone needs one: write its primary name server into soa")
 	}
 	ttl := soa.TTL
 	if len(servers.Data) > 0 {
@@ -85,8 +85,8 @@ func (d *drafter) bindySOA(soa rr.SOA) {
 	mailbox := soa.RName.String()
 	if !bindyMailbox.MatchString(mailbox) {
 		mailbox = "hostmaster." + d.zone.Origin.String()
-		d.changed(origin, "its mailbox %s is none that a DNSZone can have, whose mailboxes have no dot before the @; it "+
-			"gets %s", soa.RName, mailbox)
+		d.changed(origin, "its mailbox %s is not possible in a DNSZone, whose mailboxes have no dot before the @; it "+
+			"becomes %s", soa.RName, mailbox)
 	}
 	d.line(2, "primaryNameServer", soa.MName.String())
 	d.line(2, "adminEmail", mailbox)
@@ -96,7 +96,7 @@ func (d *drafter) bindySOA(soa rr.SOA) {
 	}{{"ttl", soa.TTL}, {"serial", soa.Serial}, {"refresh", soa.Refresh}, {"retry", soa.Retry}, {"expire", soa.Expire},
 		{"negativeTtl", soa.Minimum}} {
 		if f.value > math.MaxInt32 && f.key != "serial" {
-			d.changed(origin, "its %s is %d; a DNSZone takes %d at most, which it gets", f.key, f.value, math.MaxInt32)
+			d.changed(origin, "its %s is %d; it is reduced to the maximum of a DNSZone, %d", f.key, f.value, math.MaxInt32)
 			f.value = math.MaxInt32
 		}
 		d.number(2, f.key, f.value)
@@ -116,7 +116,7 @@ func (d *drafter) bindySet(s rr.Set) {
 		case !known:
 			d.lose(what, "bindy has no kind for %s records; import them with --as kubizone", s.Type)
 		case !bindyOwner.MatchString(owner):
-			d.lose(what, "bindy takes names of letters, digits, underscores and hyphens only")
+			d.lose(what, "bindy accepts only names of letters, digits, underscores and hyphens")
 		}
 	}
 	if !known || !bindyOwner.MatchString(owner) {
@@ -171,7 +171,7 @@ func bindyFields() map[rr.Type]func(d *drafter, data string) (why string) {
 			}
 			name := words[len(numbers)]
 			if !bindyTarget.MatchString(name) {
-				return "bindy takes names of letters, digits, underscores and hyphens only"
+				return "bindy accepts only names of letters, digits, underscores and hyphens"
 			}
 			d.line(1, key, name)
 			return ""
@@ -222,9 +222,9 @@ func (d *drafter) bindyCAA(data string) string {
 func unwritable(text string) string {
 	switch {
 	case !utf8.ValidString(text):
-		return "it has octets that are no UTF-8, which the text of an object is"
+		return "it has octets that are not UTF-8, as the text of an object must be"
 	case strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c == 0x7f }):
-		return "it has control characters, which bindy does not take"
+		return "it has control characters, which bindy does not accept"
 	}
 	return ""
 }

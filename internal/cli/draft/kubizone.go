@@ -53,7 +53,8 @@ func (d *drafter) authority() {
 	}{{"ttl", &soa.TTL}, {"negativeResponseCache", &soa.Minimum}, {"refresh", &soa.Refresh}, {"retry", &soa.Retry},
 		{"expire", &soa.Expire}} {
 		if *f.value > math.MaxInt32 {
-			d.changed("SOA of "+d.zone.Origin.String(), "its %s is %d; a Zone takes %d at most, which it gets", f.key, *f.value,
+			d.changed("SOA of "+d.zone.Origin.String(),
+				"its %s is %d; it is reduced to the maximum of a Zone, %d", f.key, *f.value,
 				math.MaxInt32)
 			*f.value = math.MaxInt32
 		}
@@ -61,8 +62,8 @@ func (d *drafter) authority() {
 	d.number(1, "ttl", soa.TTL)
 	d.number(1, "negativeResponseCache", soa.Minimum)
 	if soa.Retry >= soa.Refresh || uint64(soa.Expire) <= uint64(soa.Refresh)+uint64(soa.Retry) {
-		d.changed("SOA of "+d.zone.Origin.String(), "secondaries cannot work with refresh %d, retry %d and expire %d, and "+
-			"no Zone may have them: retry has to be less than refresh, and expire more than both; the Zone gets the defaults",
+		d.changed("SOA of "+d.zone.Origin.String(), "secondaries cannot work with refresh %d, retry %d and expire %d, so "+
+			"no Zone may have them: retry must be less than refresh, and expire more than both; the Zone gets the defaults",
 			soa.Refresh, soa.Retry, soa.Expire)
 	} else {
 		d.number(1, "refresh", soa.Refresh)

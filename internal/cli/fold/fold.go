@@ -150,7 +150,7 @@ func Single(same []*manifest.Object) (*manifest.Object, *zone.Refusal) {
 	for _, o := range same[1:] {
 		if !alike(first, o) {
 			return first, &zone.Refusal{Reason: DuplicateObject, Message: fmt.Sprintf(
-				"%s is defined differently at %s and at %s, and none of them counts; remove one.", first.Ref, first.Place(),
+				"%s is defined differently at %s and at %s, so neither counts; remove one.", first.Ref, first.Place(),
 				o.Place())}
 		}
 	}

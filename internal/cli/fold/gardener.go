@@ -38,7 +38,7 @@ func overlaid(a *arrival) ZoneResult {
 			"in whichever of its hosted zones has the longest name that %s ends with: only the service knows them", set.Name)
 	}
 	z.Verdict.Accepted, z.Verdict.Reason = true, zone.Accepted
-	z.Verdict.Message = fmt.Sprintf("This is what %s is to have with the credentials of the Secret %s, %s.", o.Spec.Type,
+	z.Verdict.Message = fmt.Sprintf("This is what %s should have with the credentials of the Secret %s, %s.", o.Spec.Type,
 		gardener.SecretOf(o), where)
 	sets := rr.Sets{}.Txn()
 	sets.Put(set)
@@ -74,8 +74,7 @@ func (c *Composition) rival() {
 		}
 		z.Verdict.Notes = append(z.Verdict.Notes, zone.Note{Reason: zone.Conflict, Object: IdOf(other.Ref),
 			Message: fmt.Sprintf(
-				"%s asks for the %s records at %s, as %s does. The service gets those of the one that somebody asks for last; "+
-					"remove one of the two.",
+				"%s asks for the %s records at %s, as %s does. The service gets the ones requested last; remove one of the two.",
 				z.Object.Ref, at.key.Type, at.key.Name, other.Ref)})
 	}
 }

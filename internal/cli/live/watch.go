@@ -123,7 +123,7 @@ func (o *Objects) relist(ctx context.Context, p *part) error {
 const listPage = 500
 
 // ErrTooMuch says that a list has more than is read of it.
-var ErrTooMuch = errors.New("the objects are more than are read")
+var ErrTooMuch = errors.New("there are too many objects to read")
 
 // Read lists all objects at a path, a page each, and returns the version of the list. Pages that the API server does
 // not remember any more are read again. More octets than most are not read; 0 is no limit.

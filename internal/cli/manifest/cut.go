@@ -20,12 +20,12 @@ func (p *part) cut(old *part, valid func(*Object) bool) *Problem {
 	place := p.end()
 	if inLine := p.endsInLine(old, last); inLine {
 		return &Problem{Place: place, Reason: Unreadable, Message: "The file ends in the middle of a line that was longer; " +
-			"if that is meant, end the line"}
+			"if that is intended, end the line"}
 	}
 	missing, lost := p.lost(old)
 	if lost && (begins(old.docs, last) != nil || !read.whole(last, valid)) {
 		return &Problem{Place: place, Reason: Unreadable, Message: fmt.Sprintf(
-			`The file ends in the middle of a document, and without %s, which it had; if that is meant, end it with a line "---"`, missing)}
+			`The file ends in the middle of a document, and without %s, which it had; if that is intended, end it with a line "---"`, missing)}
 	}
 	return nil
 }

@@ -120,7 +120,7 @@ func (d *document) complaint(err error) (Place, string) {
 		}
 	}
 	if strings.HasPrefix(message, "invalid map key: ") {
-		message = "a mapping stands where a key belongs, as in a template that was not filled in"
+		message = "a mapping appears where a key belongs, as in an unfilled template"
 	}
 	if value := bareValue.FindSubmatch(d.text); value != nil {
 		message += fmt.Sprintf(`; a value that begins with %s needs quotes: "%s"`, value[1][:1], value[1])
@@ -180,7 +180,7 @@ func (r *reader) object(text []byte, path string, list head) {
 	h, ok := readHead(text)
 	if !ok {
 		if r.doc.named || path != "" {
-			r.problem(path, NoObject, "%s is no object; an object has apiVersion, kind and metadata.", r.what(path))
+			r.problem(path, NoObject, "%s is not an object; an object has apiVersion, kind and metadata.", r.what(path))
 		} else {
 			r.out.Skipped = append(r.out.Skipped, noObject)
 		}

@@ -122,13 +122,13 @@ func (r *reader) unknown(path string, h head) {
 	case h.APIVersion == zonefold.GroupVersion.String() && strings.HasPrefix(h.Kind, "ZoneSlice"):
 		r.out.Skipped = append(r.out.Skipped, h.what())
 	case near:
-		r.problem(path, UnknownKind, "%s is a %q of %q, which nobody knows; did you mean %s of %s? There are %s.",
+		r.problem(path, UnknownKind, "%s is a %q of %q, which is unknown; did you mean %s of %s? Known are %s.",
 			r.what(path), h.Kind, h.APIVersion, likely.name, likely.apiVersion, knownKinds())
 	case slices.Contains(groups, group), group == gardener.GroupVersion.Group && h.Kind == DNSRecord:
-		r.problem(path, UnknownKind, "%s is a %q of %q, which nobody knows; there are %s.",
+		r.problem(path, UnknownKind, "%s is a %q of %q, which is unknown; known are %s.",
 			r.what(path), h.Kind, h.APIVersion, knownKinds())
 	case h.APIVersion == "" && (h.Kind == Zone || h.Kind == Record || h.domainName):
-		r.problem(path, UnknownKind, "%s looks like a Zone or Record, but lacks apiVersion or kind; add them: there are %s.",
+		r.problem(path, UnknownKind, "%s looks like a Zone or Record, but lacks apiVersion or kind; add them. Known are %s.",
 			r.what(path), knownKinds())
 	default:
 		r.out.Skipped = append(r.out.Skipped, h.what())

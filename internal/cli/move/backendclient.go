@@ -44,7 +44,7 @@ func (r Reached) Connect(ctx context.Context, pool *all.Pool, name dnsname.Name)
 		return nil, errors.New("its servers are name servers; transfer the zone from one with import axfr, or read what " +
 			"the operator has published with export")
 	case spec.DNSClass != nil:
-		return nil, errors.New("its server is that of a DNSClass, whose records are DNSRecords already")
+		return nil, errors.New("its server belongs to a DNSClass, whose records are already DNSRecords")
 	default:
 		return nil, errors.New("its spec names no kind of server; name one, such as rfc2136")
 	}

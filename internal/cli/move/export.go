@@ -41,7 +41,7 @@ func (f *exportForm) Set(s string) error {
 		*f = form
 		return nil
 	}
-	return errors.New("it is zone, json, yaml, octodns or manifests")
+	return errors.New("it must be zone, json, yaml, octodns or manifests")
 }
 
 // newExport makes the command that writes a zone for other programs.
@@ -96,11 +96,11 @@ which standard error lists; 1 when there is no such zone, or it cannot be read.`
 		},
 	}
 	cmd.Flags().StringArrayVarP(&in.Files, "filename", "f", nil,
-		"a file, a folder with everything below it, or - for the standard input, in the place of a cluster; repeatable")
+		"a file, a folder with everything below it, or - for the standard input, instead of a cluster; repeatable")
 	in.RegisterKustomize(cmd)
 	flags.Register(cmd)
 	cmd.ValidArgsFunction = command.CompleteZones(env, &flags, &flags.Namespace)
-	cmd.Flags().VarP(&form, "format", "o", "the form of the output: zone, json, yaml, octodns or manifests")
+	cmd.Flags().VarP(&form, "format", "o", "the format of the output: zone, json, yaml, octodns or manifests")
 	cmd.Flags().StringVar(&now, "now", "", "with -f: the time for a new serial (RFC 3339; default: now)")
 	return cmd
 }
@@ -141,7 +141,7 @@ func (e *exporting) only(c *fold.Composition) (fold.ZoneResult, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return fold.ZoneResult{}, fmt.Errorf("%s and %s are both %s; say which one with -n", found[0].Object.Ref,
+		return fold.ZoneResult{}, fmt.Errorf("%s and %s are both %s; choose one with -n", found[0].Object.Ref,
 			found[1].Object.Ref, e.name)
 	}
 	if err := (view{zone: e.name}).missing(c); err != nil {

@@ -71,9 +71,9 @@ func (e *exporting) publishedDNSZone(ctx context.Context, flags *command.Cluster
 	if unseen != "" {
 		unseen = " (" + unseen + ")"
 	}
-	return fold.ZoneResult{}, fmt.Errorf("what is published of %s is not what the objects that you see say%s, and its "+
-		"status does not have it; try again when no change is under way, or transfer the zone from one of its servers "+
-		"with import axfr", z, unseen)
+	return fold.ZoneResult{}, fmt.Errorf("the published content of %s differs from the objects that you see%s, and its "+
+		"status does not contain it; try again when no change is under way, or use import axfr with one of its "+
+		"servers", z, unseen)
 }
 
 // around reads the objects that the content of a DNSZone can depend on: the records of its namespace, the instances
@@ -144,7 +144,8 @@ func slicesOf(ctx context.Context, c *command.Cluster, z *kubizone.Zone) ([]kubi
 func published(name dnsname.Name, z *kubizone.Zone, entries []kubizone.Entry) (fold.ZoneResult, error) {
 	ref := manifest.Ref{Kind: manifest.Zone, Namespace: z.Namespace, Name: z.Name}
 	if want := int(z.Status.EntryCount); want > 0 && want != len(entries) {
-		return fold.ZoneResult{}, fmt.Errorf("%s has %d entries, and %d could be read; it is being written: try again", ref,
+		return fold.ZoneResult{}, fmt.Errorf(
+			"%s has %d entries, but %d could be read; it is being written, so try again", ref,
 			want,
 			len(entries))
 	}

@@ -73,10 +73,11 @@ func (f *draftFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.to, "to", "", "a folder to write to (default: the standard output)")
 	flags.StringArrayVar(&f.splits, "split", nil,
 		"NAMESPACE=PATTERN: the names that match go to the namespace, and are delegated to it; repeatable")
-	flags.IntVar(&f.max, "max-records", content.MaxRecords, "how many records are too many")
+	flags.IntVar(&f.max, "max-records", content.MaxRecords, "the largest number of records to import")
 	f.owned.register(cmd)
 	f.out.Register(cmd)
-	flags.Lookup("output").Usage = "the form of the manifests: yaml or json; with --to that of a report: text is none"
+	flags.Lookup("output").Usage = "the format of the manifests: yaml or json; with --to that of a report, or text for " +
+		"none"
 }
 
 // options reads the flags.
@@ -86,10 +87,10 @@ func (f *draftFlags) options() (draft.Options, error) {
 		return out, fmt.Errorf("--as %q is neither kubizone nor bindy", f.as)
 	}
 	if problems := validation.IsDNS1123Label(f.namespace); len(problems) > 0 {
-		return out, fmt.Errorf("-n %q is no name of a namespace: %s", f.namespace, strings.Join(problems, ", "))
+		return out, fmt.Errorf("-n %q is not the name of a namespace: %s", f.namespace, strings.Join(problems, ", "))
 	}
 	if problems := validation.IsDNS1123Subdomain(f.name); f.name != "" && len(problems) > 0 {
-		return out, fmt.Errorf("--name %q is no name of an object: %s", f.name, strings.Join(problems, ", "))
+		return out, fmt.Errorf("--name %q is not the name of an object: %s", f.name, strings.Join(problems, ", "))
 	}
 	switch {
 	case len(f.splits) > 0 && out.Bindy:
@@ -97,7 +98,7 @@ func (f *draftFlags) options() (draft.Options, error) {
 	case f.cluster != "" && !out.Bindy:
 		return out, errors.New("--cluster-ref goes with --as bindy; a Zone of kubi.zone goes to Backends")
 	case f.max < 1:
-		return out, fmt.Errorf("--max-records %d lets nothing in", f.max)
+		return out, fmt.Errorf("--max-records %d admits no records", f.max)
 	}
 	for _, text := range f.splits {
 		namespace, pattern, ok := strings.Cut(text, "=")
@@ -226,7 +227,7 @@ func (i *importing) note(z *content.Zone) {
 	}
 	if kubizone.PublicSuffix(z.Origin) && !i.options.Bindy {
 		z.Report(content.Loss{Kind: content.Noted, What: "the zone " + z.Origin.String(), Why: fmt.Sprintf(
-			"it is the root or a public suffix, of which a Zone needs a Backend with a grant of its name: grants: "+
+			"it is the root or a public suffix, for which a Zone needs a Backend that grants its name: grants: "+
 				"[{namespaces: [%s], zones: [%q]}]", i.options.Namespace, z.Origin)})
 	}
 }

@@ -108,7 +108,7 @@ func ReadKey(path string) (rfc2136.Key, error) {
 	key.Name, err = dnsname.Parse(strings.TrimSuffix(name, ".") + ".")
 	if _, problem := backend.TSIGSecret(key.Secret); name == "" || err != nil || problem != nil {
 		return rfc2136.Key{}, fmt.Errorf(
-			"%s holds no TSIG key; it has to be a key clause with algorithm and secret, as tsig-keygen writes it, or "+
+			"%s contains no TSIG key; it must be a key clause with algorithm and secret, as tsig-keygen writes it, or "+
 				"ALGORITHM:NAME:SECRET", path)
 	}
 	return key, nil

@@ -68,9 +68,9 @@ import axfr or export for them.`,
 	f.StringVar(&from.Cluster.Kubeconfig, "kubeconfig", "", "the kubeconfig (default: $KUBECONFIG, else ~/.kube/config)")
 	f.StringVar(&from.Cluster.Context, "context", "", "the context of the kubeconfig")
 	f.StringArrayVarP(&from.Files, "filename", "f", nil,
-		"a file or folder with the Backend and its Secret, in the place of a cluster; repeatable")
+		"a file or folder with the Backend and its Secret, instead of a cluster; repeatable")
 	f.StringVar(&from.operator, "operator-namespace", "zonefold-system",
-		"the namespace of the operator, where Secrets are that name none")
+		"the namespace of the operator, for Secrets without a namespace")
 	return cmd
 }
 
@@ -99,7 +99,7 @@ func (i *importing) readBackend(ctx context.Context, r Reached, z *content.Zone)
 	}
 	client := servers[0].Backend
 	if client.Limits().Read == backend.ReadNone {
-		return fmt.Errorf("backend %s: its server does not tell what it holds, so nothing can be imported from it",
+		return fmt.Errorf("backend %s: its server cannot list its records, so nothing can be imported from it",
 			r.Object.Name)
 	}
 	i.progress.Begin("reading "+z.Origin.String(), 0)
@@ -121,7 +121,7 @@ func (i *importing) readBackend(ctx context.Context, r Reached, z *content.Zone)
 		}
 		if set.Hint != "" {
 			z.Report(content.Loss{Kind: content.Changed, What: set.Key().String(),
-				Why: "the service holds it in a way of its own (" + set.Hint + "); a Zone holds what it answers now"})
+				Why: "the service stores it in its own form (" + set.Hint + "); a Zone holds what it answers now"})
 		}
 		for _, data := range set.Data {
 			if err := z.Add(content.Record{Name: set.Name, Type: set.Type, TTL: set.TTL, Data: data}); err != nil {

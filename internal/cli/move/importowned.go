@@ -37,13 +37,13 @@ const (
 func (f *ownedFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.owners, "txt-owner-id", nil,
-		"import only what the external-dns of this owner has, by its registry; repeatable")
+		"import only what external-dns with this owner has, by its registry; repeatable")
 	flags.StringVar(&f.format.Prefix, "txt-prefix", "", "with --txt-owner-id: the flag of that external-dns")
 	flags.StringVar(&f.format.Suffix, "txt-suffix", "", "the same")
 	flags.StringVar(&f.format.Wildcard, "txt-wildcard-replacement", "", "the same")
 	flags.StringVar(&f.key, "txt-encrypt-aes-key-file", "", "a file with the key of --txt-encrypt-aes-key")
 	flags.StringVar(&f.registry, "registry", registryTXT,
-		"with --txt-owner-id: where that external-dns notes what it owns: txt or dynamodb")
+		"with --txt-owner-id: the registry of that external-dns: txt or dynamodb")
 	flags.StringVar(&f.table, "dynamodb-table", "external-dns", "with --registry=dynamodb: the name of the table")
 	flags.StringVar(&f.region, "dynamodb-region", "", "the region of the table (default: that of the environment)")
 	flags.StringVar(&f.endpoint, "dynamodb-endpoint", "", "the URL of DynamoDB (default: that of the region)")
@@ -59,8 +59,8 @@ func (f *ownedFlags) begin() (*ownedImport, error) {
 		return nil, errors.New("--dynamodb-region and --dynamodb-endpoint go with --registry=dynamodb")
 	case len(f.owners) == 0:
 		if f.registry == registryTable || f.key != "" || format.Prefix+format.Suffix+format.Wildcard != "" {
-			return nil, errors.New("--registry, --txt-prefix and the like say how an external-dns notes what it owns; " +
-				"say with --txt-owner-id whose sets to import")
+			return nil, errors.New("--registry, --txt-prefix and the like describe the registry of an external-dns; name its " +
+				"owner with --txt-owner-id")
 		}
 		return nil, nil //nolint:nilnil // there is none
 	}
@@ -94,7 +94,7 @@ func readSmall(path string) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxKeyFile {
-		return nil, fmt.Errorf("%s is too large, or no file", path)
+		return nil, fmt.Errorf("%s is too large, or not a file", path)
 	}
 	return os.ReadFile(path)
 }
@@ -156,7 +156,7 @@ func (o *ownedImport) own(z *content.Zone) {
 	notes := o.notes.Sets()
 	z.Keep(func(key rr.Key) bool {
 		claims := o.registry.Claims(notes, key)
-		why := "no note of an external-dns is about it"
+		why := "external-dns has no registry entry for it"
 		other := slices.IndexFunc(claims, func(c registry.Claim) bool { return !o.registry.Ours(c) })
 		switch {
 		case other >= 0:
@@ -169,6 +169,6 @@ func (o *ownedImport) own(z *content.Zone) {
 	})
 	if o.count > 0 {
 		z.Report(content.Loss{Kind: content.Noted, What: command.Count(o.count, "note") + " of the TXT registry",
-			Why: "they are not imported; spec.registries of a Backend has the operator read them"})
+			Why: "they are not imported; with spec.registries of a Backend the operator reads them"})
 	}
 }

@@ -89,7 +89,7 @@ func (d *decoder) entry(text []byte) error {
 	text = bytes.TrimPrefix(text, []byte("---"))
 	var names map[string]yaml.Node
 	if err := yaml.Unmarshal(text, &names); err != nil {
-		return fmt.Errorf("it is no YAML of octoDNS: %s", problem(err, "it has to be a name with its records"))
+		return fmt.Errorf("it is not octoDNS YAML: %s", problem(err, "it must be a name with its records"))
 	}
 	for label, node := range names {
 		var records []record
@@ -102,7 +102,7 @@ func (d *decoder) entry(text []byte) error {
 		}
 		if err != nil {
 			return fmt.Errorf("the records of %q cannot be read: %s", label, problem(err,
-				"they have to be fields such as type and value, or a list of these"))
+				"they must be fields such as type and value, or a list of these"))
 		}
 		for i := range records {
 			if err := d.record(label, &records[i]); err != nil {
@@ -157,7 +157,7 @@ func (d *decoder) record(label string, r *record) error {
 		leaveOut("octodns.ignored says that octoDNS does not manage it")
 		return nil
 	case r.Type == "ALIAS" || r.Type == "URLFWD":
-		leaveOut("%s is no type of the DNS; some services have it, and no Zone has", r.Type)
+		leaveOut("%s is not a DNS type; some services have it, but a Zone cannot", r.Type)
 		return nil
 	case !known:
 		leaveOut("octoDNS has no such type that a Zone can hold")
@@ -215,7 +215,7 @@ func (d *decoder) data(t rr.Type, value any) (string, error) {
 	}
 	members, ok := value.(map[string]any)
 	if !ok {
-		return "", fmt.Errorf("its value is no map with %s", fields[0].name)
+		return "", fmt.Errorf("its value is not a map with %s", fields[0].name)
 	}
 	var out []string
 	for _, f := range fields {
@@ -294,7 +294,7 @@ func paramsData(value any) ([]string, error) {
 	}
 	members, ok := value.(map[string]any)
 	if !ok {
-		return nil, errors.New("its svcparams are no map")
+		return nil, errors.New("its svcparams are not a map")
 	}
 	var out []string
 	for key, v := range members {

@@ -53,9 +53,9 @@ func notOneOf(e *field.Error, detail string, words []string) string {
 
 // instead says what to write in the place of record types that some services have, and DNS has not.
 var instead = map[string]string{
-	"ALIAS": "that is a type of some services only; write A and AAAA records, or CNAME below the name of the zone",
-	"ANAME": "that is a type of some services only; write A and AAAA records, or CNAME below the name of the zone",
-	"SPF":   "that type is no more (RFC 7208 §3.1); write TXT",
+	"ALIAS": "only some services have that type; write A and AAAA records, or CNAME below the name of the zone",
+	"ANAME": "only some services have that type; write A and AAAA records, or CNAME below the name of the zone",
+	"SPF":   "that type is obsolete (RFC 7208 §3.1); write TXT",
 }
 
 var (

@@ -61,7 +61,7 @@ cannot be listened on.`,
 	cmd.AddCommand(newInCluster(env))
 	in.Register(cmd)
 	cmd.Flags().BoolVar(&show.edit, "edit", false, "have forms that change things; each asks before it does")
-	cmd.Flags().Uint16Var(&show.port, "port", 0, "the port on 127.0.0.1; 0 is any that is free")
+	cmd.Flags().Uint16Var(&show.port, "port", 0, "the port on 127.0.0.1; 0 chooses a free one")
 	return cmd
 }
 
@@ -111,7 +111,7 @@ func (s showing) begin(ctx context.Context, env command.Env, w *consoleWorld) (e
 	at := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), s.port)
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", at.String())
 	if err != nil {
-		return nil, fmt.Errorf("listening for the console: %w; choose another --port, or none for any that is free", err)
+		return nil, fmt.Errorf("listening for the console: %w; choose another --port, or leave it out to use a free one", err)
 	}
 	shown, err := console.New(console.Options{Source: w, Edit: s.edit && w.flags.Files == nil, Random: rand.Reader,
 		Now: command.Running(env.Now), Addr: listener.Addr().(*net.TCPAddr).AddrPort()})
@@ -187,7 +187,7 @@ func followCluster(ctx context.Context, env command.Env, p *command.Progress, f 
 	f.Cluster.Namespace = f.Namespace
 	config, namespace, err := f.Cluster.Config(env)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w; or say with -f which files to read", err)
+		return nil, nil, fmt.Errorf("%w; or name files to read with -f", err)
 	}
 	config.WarningHandler = rest.NoWarnings{} // pages show them
 	f.Cluster.Given, f.Cluster.Namespace = config, namespace

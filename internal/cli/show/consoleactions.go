@@ -22,7 +22,7 @@ import (
 )
 
 // errFiles is about what files do not have.
-var errFiles = errors.New("the objects are those of files, which have no history, and nothing of them is published")
+var errFiles = errors.New("the objects come from files, so they have no history and nothing is published")
 
 // objectText names an object as command.FindZone takes it.
 func objectText(of console.Object) string {
@@ -64,7 +64,7 @@ func (w *consoleWorld) History(ctx context.Context, of console.Object) (*console
 const actionTakes = 10 * time.Second
 
 // errOtherPlan says that something has changed since a person was asked.
-var errOtherPlan = errors.New("it would do something else by now than what was shown; look again")
+var errOtherPlan = errors.New("its effect has changed since it was shown; look again")
 
 // Plan implements console.Source: it says what a command would do.
 func (w *consoleWorld) Plan(ctx context.Context, a console.Action) (*console.Plan, error) {
@@ -94,7 +94,7 @@ func (w *consoleWorld) Plan(ctx context.Context, a console.Action) (*console.Pla
 		return nil, err
 	}
 	if err := change.AnnotateAs(ctx, z, annotationsOf(a), "All"); err != nil {
-		out.Refused = "You could not have it done: " + err.Error() + "."
+		out.Refused = "You may not do this: " + err.Error() + "."
 	}
 	return out, nil
 }
@@ -106,14 +106,14 @@ func (w *consoleWorld) planOf(
 	name := fmt.Sprintf("%s at serial %s", z, z.SerialText())
 	switch a.Verb {
 	case console.Freeze:
-		return &console.Plan{ID: string(a.Verb), Sentence: name + " stays as it is published: what changes waits."}, nil
+		return &console.Plan{ID: string(a.Verb), Sentence: name + " stays as published; changes wait."}, nil
 	case console.Thaw:
-		return &console.Plan{ID: string(a.Verb), Sentence: name + " follows its objects again: all that has waited is sent."},
+		return &console.Plan{ID: string(a.Verb), Sentence: name + " follows its objects again; waiting changes are sent."},
 			nil
 	}
 	to, err := strconv.ParseUint(a.Serial, 10, 32)
 	if err != nil {
-		return nil, fmt.Errorf("%q is no serial", a.Serial)
+		return nil, fmt.Errorf("%q is not a serial", a.Serial)
 	}
 	edits, err := (&change.RollingBack{To: int64(to)}).Plan(ctx, c, z)
 	if err != nil {
@@ -122,7 +122,7 @@ func (w *consoleWorld) planOf(
 	text := diff.Text(edits)
 	sum := sha256.Sum256([]byte(string(z.UID) + "\n" + a.Serial + "\n" + text))
 	out := &console.Plan{ID: hex.EncodeToString(sum[:]), Sentence: fmt.Sprintf(
-		"%s goes back to serial %d, and is frozen at that: %s of it would be otherwise.", name, to, command.Count(len(edits),
+		"%s goes back to serial %d, and is frozen there: %s would change.", name, to, command.Count(len(edits),
 			"set"))}
 	for line := range strings.Lines(text) {
 		out.Lines = append(out.Lines, consoleLine(strings.TrimSuffix(line, "\n")))
@@ -169,13 +169,13 @@ func (w *consoleWorld) planApproval(ctx context.Context, a console.Action) (*con
 	if held == nil {
 		return nil, fmt.Errorf("no deletions are held of %s", a.Of.String())
 	}
-	out := &console.Plan{ID: held.Plan, Sentence: fmt.Sprintf("The deletion of %s of %s is made, among them:",
+	out := &console.Plan{ID: held.Plan, Sentence: fmt.Sprintf("The deletion of %s of %s will be made, among them:",
 		command.Count(int(held.Sets), "set"), a.Of.String())}
 	for _, example := range held.Examples {
 		out.Lines = append(out.Lines, console.Line{Sign: "-", Text: example})
 	}
 	if held.Plan == "" {
-		out.Refused = "The policy of its Backend leaves what is held, and nobody can approve it: change " +
+		out.Refused = "The policy of its Backend keeps what is held, and it cannot be approved; change " +
 			"spec.protection.policy of the Backend."
 	}
 	return out, nil

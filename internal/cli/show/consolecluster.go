@@ -77,10 +77,10 @@ func (c *sharedCluster) Review(ctx context.Context, token string) (console.Perso
 	status := &review.Status
 	switch {
 	case apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err):
-		return console.Person{}, errors.New("the console may not ask the API server whose a token is: its ServiceAccount " +
+		return console.Person{}, errors.New("the console may not check tokens with the API server: its ServiceAccount " +
 			"needs the right to create tokenreviews.authentication.k8s.io")
 	case err != nil:
-		return console.Person{}, fmt.Errorf("asking the API server whose the token is: %w", err)
+		return console.Person{}, fmt.Errorf("asking the API server about the token: %w", err)
 	case !status.Authenticated || status.User.Username == "":
 		return console.Person{}, console.ErrStranger
 	case len(c.sharing.audiences) > 0 && !slices.ContainsFunc(status.Audiences, func(audience string) bool {
@@ -136,8 +136,8 @@ func (c *sharedCluster) Open(
 	w, follow, err := followCluster(ctx, env, command.NewProgress(io.Discard), &f)
 	switch {
 	case apierrors.IsUnauthorized(err):
-		return nil, nil, errors.New("the API server says whose the token is, and does not take it for itself: it has to " +
-			"be for the API server's audience too")
+		return nil, nil, errors.New("the API server knows the token but does not accept it for itself; the token must also " +
+			"have the API server's audience")
 	case err != nil:
 		return nil, nil, err
 	}
@@ -166,7 +166,7 @@ type asPerson struct {
 // RoundTrip implements http.RoundTripper.
 func (t *asPerson) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.URL.Host != t.host {
-		return nil, fmt.Errorf("the API server has sent a request on to %s, which gets nobody's token", r.URL.Host)
+		return nil, fmt.Errorf("the API server has sent a request on to %s, to which the console sends no tokens", r.URL.Host)
 	}
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", "Bearer "+t.token())

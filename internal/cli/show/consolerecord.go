@@ -121,7 +121,7 @@ func (e *recordEdit) request(dryRun []string) (*rest.Request, error) {
 	if e.Draft.TTL != "" {
 		ttl, err := strconv.ParseInt(e.Draft.TTL, 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("the TTL %q is no number of seconds", e.Draft.TTL)
+			return nil, fmt.Errorf("the TTL %q is not a number of seconds", e.Draft.TTL)
 		}
 		spec["ttl"] = ttl
 	}
@@ -212,7 +212,7 @@ func (w *consoleWorld) planRecord(ctx context.Context, e *recordEdit) (*console.
 		}
 	}
 	if len(out.Lines) == 2 && out.Lines[0].Text == out.Lines[1].Text {
-		out.Lines, out.Refused = nil, "Nothing would be otherwise."
+		out.Lines, out.Refused = nil, "Nothing would change."
 	}
 	w.foresee(e, after, out)
 	out.ID = idOfPlan(e, out)
@@ -222,9 +222,9 @@ func (w *consoleWorld) planRecord(ctx context.Context, e *recordEdit) (*console.
 // refusalOf says why the API server does not take something.
 func refusalOf(err error) string {
 	if apierrors.IsForbidden(err) {
-		return "You could not have it done: " + err.Error() + "."
+		return "You may not do this: " + err.Error() + "."
 	}
-	return "The API server would not take it: " + err.Error() + "."
+	return "The API server would refuse it: " + err.Error() + "."
 }
 
 // foresee says what the World would decide, of as many objects as the person may see.
@@ -237,8 +237,8 @@ func (w *consoleWorld) foresee(e *recordEdit, after *kubizone.Record, out *conso
 	forecast, known := w.fold.World.ForeseeClaim(claim, maxForeseenHere)
 	w.mu.Unlock()
 	if !known {
-		out.Others = []string{fmt.Sprintf("It concerns more than %d names and objects, so that what becomes of it and of "+
-			"others was not looked at.", maxForeseenHere)}
+		out.Others = []string{fmt.Sprintf(
+			"It concerns more than %d names and objects, so its effects were not checked.", maxForeseenHere)}
 		return
 	}
 	if v := forecast.Verdict; e.Verb.Drafts() {
@@ -259,7 +259,7 @@ func effectsOf(effects []zone.Effect) []string {
 	var out []string
 	for i, e := range effects {
 		if i == maxEffects {
-			return append(out, fmt.Sprintf("%s more are told something else than now.", command.Count(len(effects)-i, "object")))
+			return append(out, fmt.Sprintf("The verdicts of %s more change.", command.Count(len(effects)-i, "object")))
 		}
 		switch {
 		case e.Before.Accepted && !e.After.Accepted:
@@ -267,7 +267,7 @@ func effectsOf(effects []zone.Effect) []string {
 		case !e.Before.Accepted && e.After.Accepted:
 			out = append(out, fmt.Sprintf("%s, which is refused now (%s), is accepted.", e.ID, e.Before.Reason))
 		default:
-			out = append(out, fmt.Sprintf("%s is told something else: %s", e.ID, cmp.Or(e.After.Message, noteOf(e.After),
+			out = append(out, fmt.Sprintf("The verdict of %s changes: %s", e.ID, cmp.Or(e.After.Message, noteOf(e.After),
 				string(e.After.Reason))))
 		}
 	}
@@ -319,7 +319,8 @@ func managersOf(r *kubizone.Record) string {
 	if slices.Sort(names); len(names) == 0 {
 		return ""
 	}
-	return " It was written by " + strings.Join(slices.Compact(names), ", ") + ": who writes it again undoes that."
+	return " It was written by " + strings.Join(slices.Compact(names), ", ") + ": the next write by that program undoes " +
+		"the change."
 }
 
 // idOfPlan returns a sum of what a person is shown, and of what it depends on.
@@ -364,5 +365,5 @@ func (w *consoleWorld) doRecord(ctx context.Context, a console.Action, plan stri
 	if e.Verb == console.Delete {
 		return e.Of.String() + " is deleted.", nil
 	}
-	return e.Of.String() + " is stored. Its page says what becomes of it.", nil
+	return e.Of.String() + " is stored. Its page shows the outcome.", nil
 }

@@ -46,22 +46,22 @@ Exit codes: 0 when interrupted; 1 if it cannot listen, or has no cluster.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&s.bind, "bind-address", "127.0.0.1:8443", "the address to listen on")
-	f.StringArrayVar(&s.hosts, "host", nil, "a name at which people reach it, besides localhost; repeatable")
+	f.StringArrayVar(&s.hosts, "host", nil, "a host name of the console, besides localhost; repeatable")
 	f.StringVar(&s.certDir, "tls-cert-dir", "", "a folder with tls.crt and tls.key, which are read again when they change")
 	f.BoolVar(&s.plain, "plain-http", false,
-		"speak HTTP: for a proxy in the same Pod, or where the network encrypts; tokens are readable on the way")
-	f.BoolVar(&s.edit, "edit", false, "have forms that change things, with the rights of who fills them in")
+		"use plain HTTP: for a proxy in the same Pod, or on an encrypted network; tokens are readable on the way")
+	f.BoolVar(&s.edit, "edit", false, "have forms that change things, with the rights of the person who fills them in")
 	f.StringArrayVar(&s.audiences, "audience", nil,
-		"an audience that tokens have to be for, besides the API server; repeatable (default: none else)")
-	f.IntVar(&s.people, "people", 10, "how many people may be there at a time")
-	f.Var(&s.objects, "objects", "how much of objects is held for one person, in octets of JSON")
-	f.DurationVar(&s.idle, "idle", 15*time.Minute, "after how long who asks for nothing is signed out")
+		"an audience that tokens must have, besides the API server; repeatable (default: no other)")
+	f.IntVar(&s.people, "people", 10, "how many people may be signed in at a time")
+	f.Var(&s.objects, "objects", "how much memory the objects of one person may need, in octets of JSON")
+	f.DurationVar(&s.idle, "idle", 15*time.Minute, "how long after the last request a person is signed out")
 	f.DurationVar(&s.believe, "review-interval", 30*time.Second,
-		"after how long the API server is asked again about a token")
+		"how often the API server is asked again about a token")
 	f.StringVar(&s.operator, "operator-namespace", command.OperatorNamespace,
 		"the namespace of Secrets that Backends name without one")
 	f.BoolVar(&s.sources, "sources", false,
-		"Services, Ingresses, routes and others like them count, as where the operator has --source")
+		"also show Services, Ingresses, routes and the like, as the operator does with --source")
 	s.cluster.RegisterConnection(cmd)
 	return cmd
 }
@@ -97,7 +97,7 @@ func (s *sharing) run(ctx context.Context, env command.Env) error {
 		return errors.New("--people is at least 1, --idle and --review-interval are at least 1s")
 	}
 	if s.objects.Value() < 1<<20 {
-		return fmt.Errorf("--objects is %s and has to be an amount of memory of 1Mi or more", s.objects.String())
+		return fmt.Errorf("--objects is %s; it must be an amount of memory of 1Mi or more", s.objects.String())
 	}
 	config, _, err := s.cluster.Config(env)
 	if err != nil {
@@ -152,7 +152,7 @@ func (s *sharing) run(ctx context.Context, env command.Env) error {
 func (s *sharing) tls(env command.Env) (*tls.Config, error) {
 	switch {
 	case s.plain && s.certDir != "":
-		return nil, errors.New("--plain-http has no use for a certificate: leave it or --tls-cert-dir out")
+		return nil, errors.New("--plain-http uses no certificate; remove it or --tls-cert-dir")
 	case s.plain:
 		return nil, nil
 	case s.certDir != "":

@@ -302,7 +302,7 @@ func (w *consoleWorld) Explain(ctx context.Context, question console.Question) (
 	return &e.Explanation, nil
 }
 
-// differencesTake is how long one server may take for one zone.
+// differencesTake is the timeout of one server for one zone.
 const differencesTake = 20 * time.Second
 
 // Differences implements console.Source: it is what diff says.
@@ -310,7 +310,7 @@ func (w *consoleWorld) Differences(ctx context.Context, of console.Object) ([]co
 	x := w.explainer()
 	z := x.ZoneOf(zone.ID(of))
 	if z == nil || !z.Verdict.Accepted || z.Object.Zoneless() {
-		return nil, fmt.Errorf("%s is no zone that servers could be asked for", of.String())
+		return nil, fmt.Errorf("%s is not a zone that servers can be asked for", of.String())
 	}
 	c := &change.Comparing{Explainer: x, Flags: &change.DiffFlags{In: w.flags, Operator: command.OperatorNamespace},
 		Pool: all.NewPool(w.now, nil), AsksOperator: true}

@@ -69,7 +69,7 @@ if it cannot listen on an address.`,
 	}
 	in.Register(cmd)
 	cmd.Flags().StringArrayVar(&listen, "listen", []string{"127.0.0.1:5353"},
-		"an address and port for UDP and TCP, such as 0.0.0.0:53 or [::1]:5353; port 0 is any that is free; repeatable")
+		"an address and port for UDP and TCP, such as 0.0.0.0:53 or [::1]:5353; port 0 chooses a free one; repeatable")
 	cmd.Flags().StringArrayVar(&transfer, "allow-transfer", nil,
 		"an address or a network (192.0.2.0/24) that gets whole zones, by AXFR and IXFR; repeatable (default: nobody)")
 	cmd.Flags().BoolVar(&console, "console", false,
@@ -84,10 +84,10 @@ func addresses(flags []string) ([]netip.AddrPort, error) {
 	for _, flag := range flags {
 		addr, err := netip.ParseAddrPort(flag)
 		if err != nil {
-			return nil, fmt.Errorf("--listen %q is no IP address with a port, such as 127.0.0.1:5353 or [::1]:5353", flag)
+			return nil, fmt.Errorf("--listen %q is not an IP address with a port, such as 127.0.0.1:5353 or [::1]:5353", flag)
 		}
 		if addr.Port() != 0 && slices.Contains(out, addr) {
-			return nil, fmt.Errorf("--listen %s is there twice", flag)
+			return nil, fmt.Errorf("--listen %s is given twice", flag)
 		}
 		out = append(out, addr)
 	}
@@ -105,7 +105,7 @@ func networks(flags []string) ([]netip.Prefix, error) {
 		}
 		if err != nil {
 			return nil, fmt.Errorf(
-				"--allow-transfer %q is no IP address or network, such as 192.0.2.53, 192.0.2.0/24 or 2001:db8::/64", flag)
+				"--allow-transfer %q is not an IP address or network, such as 192.0.2.53, 192.0.2.0/24 or 2001:db8::/64", flag)
 		}
 		out = append(out, prefix)
 	}

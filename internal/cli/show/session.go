@@ -45,13 +45,13 @@ func (s *session) begin(in command.InputFlags) (*manifest.Input, error) {
 	}
 	for _, p := range input.Problems {
 		if p.Reason == manifest.Unreadable {
-			return nil, errors.New("a document could not be read, and zones would be served without what stands there; " +
-				"correct it, or leave its file out")
+			return nil, errors.New(
+				"a document could not be read, so zones would be incomplete; correct it, or leave its file out")
 		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf(
-			"%w, so there is nothing to serve; say with -f where files (*.yaml, *.yml, *.json) with Zones are", err)
+			"%w, so there is nothing to serve; name files with Zones (*.yaml, *.yml, *.json) with -f", err)
 	}
 	return input, nil
 }

@@ -74,8 +74,8 @@ func TestHostileFilesAreRefused(t *testing.T) {
 	for _, c := range []struct{ name, text, says string }{
 		{"a line without an end", "a TXT " + strings.Repeat("x", MaxLine), "db: line 1 is longer than 512 KiB"},
 		{"a comment without an end", ";" + strings.Repeat("x", MaxLine), "db: line 1 is longer than 512 KiB"},
-		{"a file of comments", strings.Repeat("; nothing\n", 2_000_000), "16 MiB have gone by without a record"},
-		{"a record without an end", "a 1 TXT (\n" + strings.Repeat("x\n", 9_000_000), "16 MiB have gone by without a record"},
+		{"a file of comments", strings.Repeat("; nothing\n", 2_000_000), "16 MiB contain no record"},
+		{"a record without an end", "a 1 TXT (\n" + strings.Repeat("x\n", 9_000_000), "16 MiB contain no record"},
 		{"too many records", strings.Repeat("$GENERATE 1-65535 h$ 1 A 192.0.2.1\n", 4), "more than 200000 records"},
 		{"too many inclusions", "$INCLUDE many\n$INCLUDE many\n", "it includes more than 1000 files"},
 		{"inclusions that multiply", "$INCLUDE bomb\n", "more than seven deep"},

@@ -90,7 +90,7 @@ func (s *source) next() error {
 	}
 	s.lines++
 	if s.bounds.silence += len(line); s.bounds.silence > MaxSilence {
-		return s.bounds.exceeded("%s: line %d: %d MiB have gone by without a record; this is no master file", s.name, s.lines,
+		return s.bounds.exceeded("%s: line %d: %d MiB contain no record; this is not a master file", s.name, s.lines,
 			MaxSilence>>20)
 	}
 	if s.step != nil {
@@ -122,7 +122,7 @@ func (s *source) long(begin []byte) ([]byte, error) {
 		more, err := s.in.ReadSlice('\n')
 		line = append(line, more...)
 		if len(line) > MaxLine {
-			return nil, s.bounds.exceeded("%s: line %d is longer than %d KiB; no record takes that", s.name, s.lines+1,
+			return nil, s.bounds.exceeded("%s: line %d is longer than %d KiB; no record is so long", s.name, s.lines+1,
 				MaxLine>>10)
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {

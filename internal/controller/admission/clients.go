@@ -19,7 +19,7 @@ type Clients struct {
 func NewClients(pem []byte, names []string) (Clients, error) {
 	c := Clients{authorities: x509.NewCertPool(), names: names}
 	if !c.authorities.AppendCertsFromPEM(pem) {
-		return c, errors.New("the file of the authorities that certify clients has no certificate in PEM")
+		return c, errors.New("the file with the CAs of clients contains no PEM certificate")
 	}
 	return c, nil
 }
@@ -36,7 +36,7 @@ func (c Clients) verify(state tls.ConnectionState) error {
 		return nil
 	}
 	if len(state.PeerCertificates) == 0 {
-		return errors.New("the client shows no certificate")
+		return errors.New("the client sent no certificate")
 	}
 	cert := state.PeerCertificates[0]
 	for _, name := range append([]string{cert.Subject.CommonName}, cert.DNSNames...) {
@@ -44,5 +44,6 @@ func (c Clients) verify(state tls.ConnectionState) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("the certificate of %q is not of a client that may ask for reviews", cert.Subject.CommonName)
+	return fmt.Errorf(
+		"the certificate of %q does not belong to a client that may ask for reviews", cert.Subject.CommonName)
 }

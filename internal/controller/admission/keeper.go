@@ -108,7 +108,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 		pause, err := k.keep(ctx)
 		if err != nil && ctx.Err() == nil {
 			if !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) { // the cache lags behind, and wakes us soon
-				k.Log.Error("the certificate for admission is not up to date; it is tried again in a while", "error", err)
+				k.Log.Error("the certificate for admission is not up to date; the operator tries again later", "error", err)
 			}
 			pause = 10 * time.Second
 		}

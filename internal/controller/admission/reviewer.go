@@ -60,7 +60,7 @@ func (r *Reviewer) Handler() http.Handler { return bound(&admission.Webhook{Hand
 func (r *Reviewer) Handle(ctx context.Context, req admission.Request) (resp admission.Response) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.Log.Error("reviewing an object failed; it is let through", "kind", req.Kind.Kind, "namespace", req.Namespace,
+			r.Log.Error("reviewing an object failed; it was admitted", "kind", req.Kind.Kind, "namespace", req.Namespace,
 				"name", req.Name,
 				"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			resp = admission.Allowed("")

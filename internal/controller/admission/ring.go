@@ -89,7 +89,7 @@ func (p Policy) usable(cert, key []byte, now time.Time) (*x509.Certificate, erro
 	}
 	for _, name := range p.Names {
 		if err := pair.Leaf.VerifyHostname(name); err != nil {
-			return nil, fmt.Errorf("the certificate is another server's: %w", err)
+			return nil, fmt.Errorf("the certificate belongs to another server: %w", err)
 		}
 	}
 	return pair.Leaf, nil

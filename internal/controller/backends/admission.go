@@ -74,7 +74,7 @@ func (s Source) look(ctx context.Context, f *core.Foresight,
 	}
 	slices.SortFunc(ids, zone.ID.Compare)
 	text := fmt.Sprintf(
-		"Backend %s leaves Zones that are accepted without a grant, and they will be refused (NotGranted): ", backend.Name)
+		"Backend %s no longer grants accepted Zones, which will be refused (NotGranted): ", backend.Name)
 	for i, id := range ids[:min(len(ids), namedZones)] {
 		if i > 0 {
 			text += ", "

@@ -49,7 +49,8 @@ type NotifySettings struct {
 func (r resolver) embeddedServer(spec *v1alpha1.Embedded) (Settings, *controller.Outcome) {
 	if !r.embedded {
 		return Settings{}, problem(controller.ReasonNotSupported,
-			"This operator is no name server; start it with --dns-bind-address, such as :5353, or name another kind of server.")
+			"This operator is not a name server; start it with --dns-bind-address, such as :5353, or use another kind of "+
+				"server.")
 	}
 	out := &EmbeddedSettings{}
 	for i, rule := range spec.Transfer {
@@ -109,7 +110,7 @@ func at(trouble *controller.Outcome, list string, i int) *controller.Outcome {
 func (r resolver) transfer(rule v1alpha1.TransferRule) (TransferSettings, *controller.Outcome) {
 	if len(rule.Addresses) == 0 && rule.TSIG == nil {
 		return TransferSettings{}, problem(controller.ReasonInvalidSpec,
-			"It names neither addresses nor a tsig key; name one, for it does not let everybody copy zones.")
+			"It has neither addresses nor a tsig key; add one, because zones are not open to everybody.")
 	}
 	var out TransferSettings
 	for _, text := range rule.Addresses {

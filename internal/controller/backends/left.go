@@ -132,7 +132,8 @@ func (l *left) Leave(ctx context.Context, what *delivery.Left) error {
 	})
 	if err == nil {
 		l.Events.Eventf(backend, nil, "Warning", controller.ReasonLeftBehind, "Leave", "%s", controller.Note(fmt.Sprintf(
-			"%s of Zone %s/%s, which is deleted, is left behind, and is removed when the servers can be reached.", entry.FQDN,
+			"%s of Zone %s/%s, which was deleted, is still on the servers; the operator removes it when it can reach "+
+				"them.", entry.FQDN,
 			entry.Namespace, entry.Name)))
 	}
 	return client.IgnoreNotFound(err) // a Backend that is gone keeps what is there
@@ -166,7 +167,7 @@ func (l *left) Raise(ctx context.Context, id zone.ID, ceiling uint32) error {
 	return err
 }
 
-var errNotListed = errors.New("it does not list the zone any more")
+var errNotListed = errors.New("it no longer lists the zone")
 
 // patience is how long a write waits for the cache to have the one before.
 const patience = 10 * time.Second

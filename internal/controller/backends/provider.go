@@ -45,7 +45,7 @@ func (r resolver) provider(spec *v1alpha1.Provider) (Settings, *controller.Outco
 	}
 	if len(secret.Data) == 0 {
 		return Settings{}, problem(controller.ReasonSecretNotFound,
-			"Secret %s is empty; put the credentials into it, or leave out secretRef to use the operator's own.", where)
+			"Secret %s is empty; add the credentials, or remove secretRef to use the operator's own.", where)
 	}
 	p.Data = secret.Data
 	return Settings{Provider: p}, nil
@@ -83,7 +83,7 @@ func (b *Controller) provider(ctx context.Context, name string, settings Setting
 		}
 		h = &host{list: list, heard: make(chan struct{}), servers: old.servers}
 		if len(h.servers) == 0 {
-			h.trouble = problem(controller.ReasonPending, "The zones that %s has are being listed.", settings.Provider.Type)
+			h.trouble = problem(controller.ReasonPending, "The operator is listing the zones of %s.", settings.Provider.Type)
 		}
 		ctx, h.stop = context.WithCancel(ctx)
 		go b.followZones(ctx, name, settings.Provider.Type, h)
@@ -153,7 +153,7 @@ func (b *Controller) listed(h *host, kind string, servers []delivery.Server, err
 	defer b.mu.Unlock()
 	oldServers, oldTrouble := h.servers, h.trouble
 	if h.trouble = nil; err != nil {
-		h.trouble = problem(controller.ReasonOf(backend.Class(err)), "The zones that %s has cannot be listed: %v.", kind, err)
+		h.trouble = problem(controller.ReasonOf(backend.Class(err)), "The zones of %s cannot be listed: %v.", kind, err)
 	} else {
 		h.servers = servers
 	}

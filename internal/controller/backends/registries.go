@@ -53,7 +53,7 @@ func (r resolver) table(spec *v1alpha1.BackendSpec, owners []string) (*TableSett
 	secret, where, trouble := r.consenting(t.SecretRef.Namespace, t.SecretRef.Name)
 	if trouble == nil && len(secret.Data) == 0 {
 		trouble = problem(controller.ReasonSecretNotFound,
-			"Secret %s is empty; put the credentials into it, or leave out secretRef to use the operator's own.", where)
+			"Secret %s is empty; add the credentials, or remove secretRef to use the operator's own.", where)
 	}
 	if trouble != nil {
 		return nil, trouble
@@ -72,7 +72,7 @@ func (b *Controller) besideTable(servers []delivery.Server, t *TableSettings, tr
 	switch {
 	case err != nil && trouble == nil:
 		return nil, problem(controller.ReasonInvalidSpec,
-			"The Backend cannot be used, for the table of its registry: %v.", err)
+			"The Backend cannot be used because of its registry table: %v.", err)
 	case err != nil:
 		return nil, trouble
 	}
@@ -84,4 +84,4 @@ func (b *Controller) besideTable(servers []delivery.Server, t *TableSettings, tr
 }
 
 // errNoKey stands for the trouble with a key, which is an outcome.
-var errNoKey = errors.New("the key of a registry cannot be had")
+var errNoKey = errors.New("the key of a registry cannot be read")

@@ -99,16 +99,16 @@ func (r resolver) settings(spec *v1alpha1.BackendSpec) (Settings, *controller.Ou
 		return r.provider(spec.Provider)
 	case "":
 		return Settings{}, problem(controller.ReasonInvalidSpec,
-			"The spec names no kind of server; name one, such as rfc2136.")
+			"The spec names no kind of server; add one, such as rfc2136.")
 	}
 	return Settings{}, problem(controller.ReasonNotSupported,
-		"This operator does not serve backends of the kind %s; use another one, or a newer operator.", kind(spec))
+		"This operator does not support backends of kind %s; use another kind or a newer operator.", kind(spec))
 }
 
 func (r resolver) cluster(spec *v1alpha1.Bind9) (Settings, *controller.Outcome) {
 	if !r.fleets {
 		return Settings{}, problem(controller.ReasonNotSupported,
-			"This operator runs no fleets of BIND; add bindy to its --dialects, or name another kind of server.")
+			"This operator runs no fleets of BIND; add bindy to its --dialects, or use another kind of server.")
 	}
 	return Settings{Cluster: types.NamespacedName{Namespace: spec.ClusterRef.Namespace, Name: spec.ClusterRef.Name}}, nil
 }
@@ -116,7 +116,7 @@ func (r resolver) cluster(spec *v1alpha1.Bind9) (Settings, *controller.Outcome) 
 func (r resolver) hook(spec *v1alpha1.DNSClass) (Settings, *controller.Outcome) {
 	if r.class == nil {
 		return Settings{}, problem(controller.ReasonNotSupported,
-			"This operator knows no DNSClasses; add homelab to its --dialects, or name another kind of server.")
+			"This operator does not serve DNSClasses; add homelab to its --dialects, or use another kind of server.")
 	}
 	server, trouble := r.class(spec.Name)
 	if trouble != nil {
@@ -179,7 +179,7 @@ func (r resolver) secret(ref v1alpha1.SecretKeyRef) (string, *controller.Outcome
 			return string(value), nil
 		}
 	case ref.Key == "":
-		return "", problem(controller.ReasonSecretNotFound, "Secret %s has %d keys; name one of them in secretRef.key.",
+		return "", problem(controller.ReasonSecretNotFound, "Secret %s has %d keys; choose one of them with secretRef.key.",
 			where, len(s.Data))
 	}
 	value, ok := s.Data[ref.Key]

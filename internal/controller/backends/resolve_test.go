@@ -40,7 +40,7 @@ func classes(name string) (controller.ClassServer, *controller.Outcome) {
 	if name == "hook" {
 		return controller.ClassServer{URL: "https://hook", Secret: "c2VjcmV0", Blind: true}, nil
 	}
-	return controller.ClassServer{}, problem("DNSClassNotFound", "There is no DNSClass %s.", name)
+	return controller.ClassServer{}, problem("DNSClassNotFound", "DNSClass %s does not exist.", name)
 }
 
 func TestWhatABackendIsReachedWith(t *testing.T) {
@@ -70,9 +70,9 @@ func TestWhatABackendIsReachedWith(t *testing.T) {
 			"SecretNotFound: Secret system/lost cannot be read: not found. Create it, or let the operator read Secrets of " +
 				"its namespace."},
 		{"a Secret with several values, and none is named", tsig(`{name: two}`),
-			"SecretNotFound: Secret system/two has 2 keys; name one of them in secretRef.key."},
+			"SecretNotFound: Secret system/two has 2 keys; choose one of them with secretRef.key."},
 		{"a Secret without a value", tsig(`{name: none}`),
-			"SecretNotFound: Secret system/none has 0 keys; name one of them in secretRef.key."},
+			"SecretNotFound: Secret system/none has 0 keys; choose one of them with secretRef.key."},
 		{"a key that could be guessed", tsig(`{name: two, key: a}`),
 			"InvalidSpec: Secret system/two, key a, of the TSIG key k.: the secret has 6 octets, fewer than 16, and could be " +
 				"guessed; make one with `tsig-keygen`…"},
@@ -83,7 +83,7 @@ func TestWhatABackendIsReachedWith(t *testing.T) {
 		{"PowerDNS without its key", `{powerdns: {url: "https://pdns", secretRef: {name: lost}}}`,
 			"SecretNotFound: Secret system/lost cannot be read: not found. Create it, or let the operator read Secrets of " +
 				"its namespace."},
-		{"no kind of server", `{default: true}`, "InvalidSpec: The spec names no kind of server; name one, such as rfc2136."},
+		{"no kind of server", `{default: true}`, "InvalidSpec: The spec names no kind of server; add one, such as rfc2136."},
 		{"a provider and its Secret as it is",
 			`{provider: {type: aws-route53, secretRef: {name: two}, region: eu-west-1, config: {zone: Z1, endpoint: e}}}`,
 			"provider aws-route53 in eu-west-1, zone Z1, map[endpoint:e], 2 values"},
@@ -99,10 +99,10 @@ func TestWhatABackendIsReachedWith(t *testing.T) {
 		{"a fleet that this operator does not run", `{bind9: {clusterRef: {name: x}}}`,
 			"NotSupported: This operator runs no fleets of BIND; add bindy to its --dialects…"},
 		{"a DNSClass where there are none", `{dnsClass: {name: x}}`,
-			"NotSupported: This operator knows no DNSClasses; add homelab to its --dialects…"},
-		{"a DNSClass that cannot be used", `{dnsClass: {name: lost}}`, "DNSClassNotFound: There is no DNSClass lost."},
+			"NotSupported: This operator does not serve DNSClasses; add homelab to its --dialects…"},
+		{"a DNSClass that cannot be used", `{dnsClass: {name: lost}}`, "DNSClassNotFound: DNSClass lost does not exist."},
 		{"a DNSClass", `{dnsClass: {name: hook}}`, "dnshook https://hook signed c2VjcmV0 blind true"},
-		{"a name server that this operator is not", `{embedded: {}}`, "NotSupported: This operator is no name server;…"},
+		{"a name server that this operator is not", `{embedded: {}}`, "NotSupported: This operator is not a name server;…"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var spec v1alpha1.BackendSpec

@@ -55,7 +55,7 @@ func (b *Controller) enqueueAll(ctx context.Context, was, is access) {
 
 // restricted says whether a root Zone needs a grant, and whom the grants of one Backend are for.
 func (a access) restricted(own []zone.Grant) controller.Outcome {
-	const open = "every namespace may have a root Zone of any name that nobody has, but for public suffixes"
+	const open = "every namespace may have a root Zone of any free name except public suffixes"
 	switch {
 	case a.everything != "":
 		return controller.Not(controller.ReasonEverythingGranted, fmt.Sprintf(
@@ -63,17 +63,16 @@ func (a access) restricted(own []zone.Grant) controller.Outcome {
 			a.everything, open))
 	case !a.closed && a.required:
 		return controller.OK(controller.ReasonGrantsRequired,
-			"A root Zone needs a grant, as --require-grants says, and no Backend has any: no namespace may have one. Add "+
-				"grants to this Backend.")
+			"No namespace may have a root Zone: --require-grants is set, and no Backend has grants. Add grants to this Backend.")
 	case !a.closed:
 		return controller.Not(controller.ReasonNoGrants, fmt.Sprintf(
 			"No Backend has grants: %s. Add grants to a Backend, or give the operator --require-grants.", open))
 	case len(own) == 0:
 		return controller.OK(controller.ReasonGranted,
-			"A root Zone needs a grant, which other Backends have; this one takes all Zones that these let in.")
+			"A root Zone needs a grant. Only other Backends have grants; this one accepts every Zone that they admit.")
 	}
 	return controller.OK(controller.ReasonGranted, fmt.Sprintf(
-		"A root Zone needs a grant; those of this Backend are for %s.", inWords(own)))
+		"A root Zone needs a grant; this Backend grants to %s.", inWords(own)))
 }
 
 // inWords names the namespaces of grants.

@@ -23,13 +23,14 @@ func TestWhomAClusterIsOpenTo(t *testing.T) {
 	}{
 		{"no Backend has grants", access{}, nil, metav1.ConditionFalse, "NoGrants", "every namespace may have a root Zone"},
 		{"none has any, and they are required", access{required: true}, nil, metav1.ConditionTrue, "GrantsRequired",
-			"no namespace may have one"},
-		{"another one has grants", access{closed: true}, nil, metav1.ConditionTrue, "Granted", "which other Backends have"},
-		{"it has grants", access{closed: true}, few, metav1.ConditionTrue, "Granted", "for the namespaces a, b."},
+			"No namespace may have a root Zone"},
+		{"another one has grants", access{closed: true}, nil, metav1.ConditionTrue, "Granted",
+			"Only other Backends have grants"},
+		{"it has grants", access{closed: true}, few, metav1.ConditionTrue, "Granted", "grants to the namespaces a, b."},
 		{"its grants are for many", access{closed: true}, many, metav1.ConditionTrue, "Granted",
 			"a, b, c, d, e, f, g, h and 2 more."},
 		{"its grants cannot be read", access{closed: true}, []zone.Grant{{}}, metav1.ConditionTrue, "Granted",
-			"for no namespace that exists."},
+			"grants to no namespace that exists."},
 		{"one grants everything to everybody", access{closed: true, required: true, everything: "all"}, few,
 			metav1.ConditionFalse, "EverythingGranted", "Backend all grants"},
 	} {

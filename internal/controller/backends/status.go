@@ -33,7 +33,8 @@ func (b *Controller) write(ctx context.Context, id zone.ID) error {
 		trouble = k.trouble
 	}
 	if k.stopped && zones > 0 {
-		trouble = problem(trouble.Reason, "%s Until then nothing is sent to its servers; what they serve stays as it is.",
+		trouble = problem(trouble.Reason,
+			"%s Until then the operator sends nothing to its servers, and they keep what they serve.",
 			trouble.Message)
 	}
 	status := status(&backend, findings{zones, trouble, b.cautions(&backend, k.warnings),
@@ -89,10 +90,9 @@ func (b *Controller) cautions(backend *v1alpha1.Backend, grants []string) (out [
 	for i, rule := range embedded.Transfer {
 		if len(rule.Addresses) > 0 {
 			return append(out, caution{controller.ReasonClientsHidden,
-				fmt.Sprintf("The entry %d of embedded.transfer goes by addresses, and the Service of the name server shows it "+
-					"addresses of nodes "+
-					"in the place of those outside of the cluster: set dns.service.externalTrafficPolicy of the chart to Local, or "+
-					"have the entry name a tsig key alone.", i)})
+				fmt.Sprintf("The entry %d of embedded.transfer uses addresses, but the name server sees addresses of nodes "+
+					"instead of those outside the cluster; set dns.service.externalTrafficPolicy of the chart to Local, or use a "+
+					"tsig key alone.", i)})
 		}
 	}
 	return out

@@ -69,14 +69,12 @@ func TestEveryKindOfRecordBecomesAClaim(t *testing.T) {
 			"www.example.com. - A 192.0.2.1"},
 		{"a TTL of zero", "ARecord", `{name: www, ipv4: 192.0.2.1, ttl: 0}`, "www 0 A 192.0.2.1"},
 
-		{"an address that is none", "ARecord", `{name: www, ipv4: 192.0.2.256}`, "InvalidSpec: ARecord dns/x cannot be " +
-			"understood: spec.ipv4 has \"192.0.2.256\", which is no address of this kind; correct it."},
-		{"an IPv6 address in an ARecord", "ARecord", `{name: www, ipv4: "::1"}`, "InvalidSpec: ARecord dns/x cannot be " +
-			"understood: spec.ipv4 has \"::1\", which is no address of this kind; correct it."},
+		{"an address that is none", "ARecord", `{name: www, ipv4: 192.0.2.256}`, "InvalidSpec: ARecord dns/x cannot be read: spec.ipv4 has \"192.0.2.256\", which is not an address of this kind; correct it."},
+		{"an IPv6 address in an ARecord", "ARecord", `{name: www, ipv4: "::1"}`, "InvalidSpec: ARecord dns/x cannot be read: spec.ipv4 has \"::1\", which is not an address of this kind; correct it."},
 		{"no address", "AAAARecord", `{name: www}`,
-			"InvalidSpec: AAAARecord dns/x cannot be understood: spec.ipv6 is missing; correct it."},
+			"InvalidSpec: AAAARecord dns/x cannot be read: spec.ipv6 is missing; correct it."},
 		{"two forms that differ", "ARecord", `{name: www, ipv4: 192.0.2.1, ipv4Address: 192.0.2.2}`, "InvalidSpec: ARecord " +
-			"dns/x cannot be understood: spec.ipv4Address differs from another form of the field; remove one of the " +
+			"dns/x cannot be read: spec.ipv4Address differs from another form of the field; remove one of the " +
 			"two; correct it."},
 		{"a target without a dot at its end", "CNAMERecord", `{name: ftp, target: www}`, `InvalidData`},
 		{"a control character in a target", "MXRecord", `{name: "@", priority: 1, mailServer: "a.\n"}`, `InvalidData`},
@@ -87,10 +85,9 @@ func TestEveryKindOfRecordBecomesAClaim(t *testing.T) {
 		{"a star inside a name", "ARecord", `{name: a.*.b, ipv4: 192.0.2.1}`, `InvalidName`},
 		{"a priority out of range", "MXRecord", `{name: "@", priority: 65536, mailServer: a.}`, `InvalidData`},
 		{"a negative TTL", "ARecord", `{name: www, ipv4: 192.0.2.1, ttl: -1}`,
-			"InvalidSpec: ARecord dns/x cannot be understood: ttl is -1; it has to be from 0 to 2147483647 seconds; " +
-				"correct it."},
+			"InvalidSpec: ARecord dns/x cannot be read: ttl is -1; it must be from 0 to 2147483647 seconds; correct it."},
 		{"no text", "TXTRecord", `{name: a, text: []}`,
-			"InvalidSpec: TXTRecord dns/x cannot be understood: spec.text is missing; correct it."},
+			"InvalidSpec: TXTRecord dns/x cannot be read: spec.text is missing; correct it."},
 		{"a tag that is none", "CAARecord", `{name: "@", flags: 0, tag: "a b", value: x}`, `InvalidData`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

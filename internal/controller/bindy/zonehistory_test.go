@@ -85,14 +85,14 @@ func TestTheHistoryOfADNSZone(t *testing.T) {
 		"+ www.example.com. 30 IN A 192.0.2.2\n", "arecord/new -n " + n.namespace + " (deleted)"}, "blame", "www.example.com")
 
 	n.zonefold([]string{"- www.example.com. 30 IN A 192.0.2.2\n+ www.example.com. 30 IN A 192.0.2.1\n",
-		"goes back to serial " + first + ": 1 set of it", "is rolled back to serial " + first, "and 1 set waits"},
+		"goes back to serial " + first + ": 1 set would change", "was rolled back to serial " + first, "and 1 set waits"},
 		"rollback", "example.com", "--to", first, "--yes")
 	answers("www", "192.0.2.1")
 	n.zonefold([]string{`"serial": ` + n.writtenDown(), `"rdata": "192.0.2.1"`}, "export", "example.com", "--format", "json")
 	s.Stop()
 	s.start()
 	s.Eventually("what waits after a restart", func() string {
-		return n.frozenAs("is rolled back to serial "+first, "1 set waits: www.example.com. A")
+		return n.frozenAs("was rolled back to serial "+first, "1 set waits: www.example.com. A")
 	})
 	s.Remove(n.onePod("dns-primary-0"))
 	answers("www", "192.0.2.1")
@@ -123,5 +123,5 @@ func TestTheHistoryOfADNSZone(t *testing.T) {
 	if len(back) != 1 || back[0] != first || len(gaps) != 1 {
 		t.Errorf("it was rolled back to %v, and has gaps at %v: %s", back, gaps, text)
 	}
-	n.zonefold([]string{"is rolled back to serial " + last}, "rollback", "example.com", "--to", last, "--yes")
+	n.zonefold([]string{"was rolled back to serial " + last}, "rollback", "example.com", "--to", last, "--yes")
 }

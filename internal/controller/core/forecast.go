@@ -39,7 +39,7 @@ func forecastWarnings(id zone.ID, f zone.Forecast, before zone.Verdict) []string
 		out = append(out, fmt.Sprintf("%s (%s): %s", word, n.Reason, n.Message))
 	}
 	if f.Alone {
-		return append(out, fmt.Sprintf("%s concerns so many names that it was not looked at what becomes of other objects.",
+		return append(out, fmt.Sprintf("%s concerns so many names that its effect on other objects was not checked.",
 			id))
 	}
 	return append(out, onOthers(id, f.Others)...)

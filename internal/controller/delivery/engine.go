@@ -58,7 +58,7 @@ func (e *Engine) with(feed string, f func(*state, *zoneFeed)) bool {
 	})
 }
 
-var errGone = errors.New("the zone is not delivered any more")
+var errGone = errors.New("the zone is no longer delivered")
 
 // Raise implements backend.CeilingStore.
 func (e *Engine) Raise(ctx context.Context, feed string, ceiling uint32) error {

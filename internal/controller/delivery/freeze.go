@@ -259,10 +259,10 @@ func (o *FrozenOutcome) Condition() controller.Outcome {
 	switch {
 	case o.Serial != 0 && o.Serial == o.At && o.Refusal != nil:
 		reason = controller.ReasonRollbackRefused
-		fmt.Fprintf(&b, "It is not rolled back to serial %d: %v. ", o.At, o.Refusal)
+		fmt.Fprintf(&b, "It was not rolled back to serial %d: %v. ", o.At, o.Refusal)
 	case o.Serial != 0 && o.Serial == o.At:
 		reason = controller.ReasonRolledBack
-		fmt.Fprintf(&b, "It is rolled back to serial %d. ", o.At)
+		fmt.Fprintf(&b, "It was rolled back to serial %d. ", o.At)
 	}
 	switch {
 	case o.Nothing && o.Waiting > 0:
@@ -302,7 +302,7 @@ func (z *delivery) waits(key rr.Key) *controller.Outcome {
 		return nil
 	}
 	o := controller.Not(controller.ReasonFrozen, fmt.Sprintf(
-		"%s is frozen: what is served of %s stays as it is until somebody thaws the %s.", z.id, key, z.id.Kind))
+		"%s is frozen: %s is served unchanged until someone thaws the %s.", z.id, key, z.id.Kind))
 	return &o
 }
 

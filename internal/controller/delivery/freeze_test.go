@@ -52,8 +52,8 @@ func TestAFrozenZoneStaysAsItIsUntilItIsThawed(t *testing.T) {
 		s.wwwIs("192.0.2.1")
 		s.servedIs("org", "False Frozen: moving. What is published stays as it is, and 2 sets wait: other.example.org. A, "+
 			"www.example.org. A; zonefold thaw a/org lets the Zone follow its objects again.")
-		s.reachedIs("www", "False Frozen: Zone a/org is frozen: what is served of www.example.org. A stays as it is until "+
-			"somebody thaws the Zone.")
+		s.reachedIs("www",
+			"False Frozen: Zone a/org is frozen: www.example.org. A is served unchanged until someone thaws the Zone.")
 		s.record("www", "www.example.org.", "192.0.2.1") // as it was: it does not wait any more
 		s.reachedIs("www", "True Served: Served by one.")
 		s.record("www", "www.example.org.", "192.0.2.3")
@@ -87,8 +87,8 @@ func TestAFrozenZoneAfterARestart(t *testing.T) {
 	}{
 		{"what was published is known", true, "False Frozen: What is published stays as it is, and 1 set waits: " +
 			"www.example.org. A; zonefold thaw a/org lets the Zone follow its objects again."},
-		{"what was published is not known", false, "False Frozen: example.org. was frozen before anything of it was " +
-			"published, or what was is not known any more: Backend one gets nothing until it is thawed."},
+		{"what was published is not known", false, "False Frozen: example.org. was frozen before it was published, or its " +
+			"published content is no longer known; Backend one gets nothing until it is thawed."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			play(t, func(s *stage) {

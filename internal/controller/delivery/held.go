@@ -131,15 +131,15 @@ func heldMessage(id zone.ID, a *attached, h *engine.Held, out *Held) string {
 	}
 	switch h.Policy {
 	case plan.PolicyUpsertOnly:
-		return fmt.Sprintf("%s keeps %s that no object asks for: %s. Its policy is UpsertOnly.", a.place, sets, such)
+		return fmt.Sprintf("%s keeps %s, which no object asks for: %s. Its policy is UpsertOnly.", a.place, sets, such)
 	case plan.PolicyCreateOnly:
 		return fmt.Sprintf("%s keeps %s as it is there: %s. Its policy is CreateOnly.", a.place, sets, such)
 	}
-	allowed := fmt.Sprintf("its protection lets %d of %d go within an hour", h.Room, h.Of)
+	allowed := fmt.Sprintf("its protection allows %d of %d deletions within an hour", h.Room, h.Of)
 	if h.Recent > 0 {
-		allowed += fmt.Sprintf(", and %d have gone", h.Recent)
+		allowed += fmt.Sprintf(", and %d have been made", h.Recent)
 	}
-	what := "They stay on its servers; additions and changes go out."
+	what := "They stay on its servers; additions and changes are sent."
 	if a.leaving {
 		what = fmt.Sprintf("Until then %s stays served there.", a.report.Target.Zone)
 	}
@@ -150,8 +150,9 @@ func heldMessage(id zone.ID, a *attached, h *engine.Held, out *Held) string {
 // wayOut says what to do about deletions that are held.
 func wayOut(id zone.ID, plan string) string {
 	if id.Kind == KindLeft {
-		return fmt.Sprintf("Their Zone is gone: make one of its name that has them, or have them deleted: zonefold approve "+
-			"backend/%s --plan %s.", id.Namespace, plan)
+		return fmt.Sprintf(
+			"Their Zone is gone; create a Zone of that name with these sets, or approve the deletion: zonefold approve "+
+				"backend/%s --plan %s.", id.Namespace, plan)
 	}
-	return fmt.Sprintf("Bring their objects back, or have them deleted: zonefold approve %s -n %s.", id.Name, id.Namespace)
+	return fmt.Sprintf("Restore their objects, or approve the deletion: zonefold approve %s -n %s.", id.Name, id.Namespace)
 }

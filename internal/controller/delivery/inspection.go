@@ -25,7 +25,7 @@ type Inspection struct{ by atomic.Pointer[Inspector] }
 
 // Errors of an Inspector.
 var (
-	ErrNotLeading = errors.New("this replica does not lead, or has not looked at everything yet")
+	ErrNotLeading = errors.New("this replica does not lead, or has not yet looked at everything")
 	ErrUnknown    = errors.New("the operator has not looked at the object yet")
 )
 

@@ -31,8 +31,7 @@ func (ps places) lacking(z *delivery, wanted []*Place, refs []string) *controlle
 		if p.Hosted && p.Problem == nil && len(p.at(z.snapshot.Name)) == 0 {
 			z.unhosted = append(z.unhosted, p.Name)
 			all = append(all, controller.Not(controller.ReasonNoSuchZone, fmt.Sprintf(
-				"%s reaches no hosted zone %s; create it at the service, where it is looked for again and again, or correct "+
-					"backendRefs.", p.called(), z.snapshot.Name)))
+				"%s reaches no hosted zone %s; create it at the service, or correct backendRefs.", p.called(), z.snapshot.Name)))
 		}
 		if p.Problem != nil && (p.Passing || !z.reaches(p)) {
 			all = append(all, controller.Not(controller.ReasonBackendNotReady,
@@ -78,7 +77,7 @@ func (z *delivery) nowhere(l *zoneFeed) controller.Outcome {
 	switch {
 	case z.lacks == nil:
 		return controller.Not(controller.ReasonNoBackend,
-			fmt.Sprintf("No Backend serves %s; mark one as default, or name one in backendRefs.", l.name))
+			fmt.Sprintf("No Backend serves %s; mark a Backend as default, or name one in backendRefs.", l.name))
 	case z.lacks.Reason == controller.ReasonBackendNotReady || z.lacks.Reason == controller.ReasonNoSuchZone:
 		return *z.lacks
 	}

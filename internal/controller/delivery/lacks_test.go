@@ -64,7 +64,7 @@ func TestServedIsTrueOnlyWhenEveryBackendThatIsMeantHasConfirmed(t *testing.T) {
 		want:   "False BackendNotReady: Backend two cannot be used: Secret x/key cannot be read.",
 	}, {
 		name: "none is named and none is default", places: map[string]func(*Place){"one": nil, "two": unusable},
-		want: "False NoBackend: No Backend serves example.org.; mark one as default, or name one in backendRefs.",
+		want: "False NoBackend: No Backend serves example.org.; mark a Backend as default, or name one in backendRefs.",
 	}} {
 		t.Run(c.name, func(t *testing.T) {
 			play(t, func(s *stage) {

@@ -126,7 +126,7 @@ func TestRecordsAreToldOfTheFirstDeliveryAlthoughSomethingChangedMeanwhile(t *te
 		v := s.valve(valve{gate: gate})
 		s.record("www", "www.example.org.", "192.0.2.1")
 		s.zone("org", "example.org.", "one")
-		s.reachedIs("www", "False Pending: Backend one is about to take it.")
+		s.reachedIs("www", "False Pending: Backend one is about to receive it.")
 		s.record("other", "other.example.org.", "192.0.2.1")
 		s.told()
 		v.gate = nil
@@ -138,7 +138,7 @@ func TestRecordsAreToldOfTheFirstDeliveryAlthoughSomethingChangedMeanwhile(t *te
 }
 
 func TestRecordsAreToldThatNobodyServesThemAnyMore(t *testing.T) {
-	const none = "False NoBackend: No Backend serves example.org.; mark one as default, or name one in backendRefs."
+	const none = "False NoBackend: No Backend serves example.org.; mark a Backend as default, or name one in backendRefs."
 	for _, c := range []struct {
 		name   string
 		change func(*stage)

@@ -149,9 +149,9 @@ func untaken(sets int) string {
 	case 0:
 		return ""
 	case 1:
-		return "1 set of an external-dns whose place is taken is in no object, and stays."
+		return "1 set of the adopted external-dns is in no object, and stays."
 	}
-	return fmt.Sprintf("%d sets of an external-dns whose place is taken are in no object, and stay.", sets)
+	return fmt.Sprintf("%d sets of the adopted external-dns are in no object, and stay.", sets)
 }
 
 // serialAt returns the serial whose content a server has confirmed, 0 if there is none. For one with serials of its own
@@ -299,8 +299,8 @@ func (l *zoneFeed) behind(a *attached, seq uint64) *controller.Outcome {
 	switch r := a.report; {
 	case l.held && !a.leaving && !a.observe:
 		o = controller.Not(controller.ReasonFrozen, fmt.Sprintf(
-			"%s was frozen before anything of it was published, or what was is not known any more: %s gets nothing until it "+
-				"is thawed.", l.name, a.place))
+			"%s was frozen before it was published, or its published content is no longer known; %s gets nothing until it is "+
+				"thawed.", l.name, a.place))
 	case a.leaving && a.without != nil:
 		o = controller.Not(a.without.Reason,
 			fmt.Sprintf("%s cannot be withdrawn from %s: %s", l.name, a.place, a.without.Message))
@@ -319,7 +319,7 @@ func (l *zoneFeed) behind(a *attached, seq uint64) *controller.Outcome {
 		o = controller.Not(controller.ReasonOf(backend.Class(r.Err)),
 			fmt.Sprintf("%s (%s) does not serve %s: %s.", a.place, a.server, l.name, cause(r.Err)))
 	default:
-		o = controller.Not(controller.ReasonPending, fmt.Sprintf("%s is about to take it.", a.place))
+		o = controller.Not(controller.ReasonPending, fmt.Sprintf("%s is about to receive it.", a.place))
 	}
 	return &o
 }

@@ -96,7 +96,7 @@ func (l *zoneFeed) arrive(now time.Time) {
 func (l *zoneFeed) end(now time.Time) {
 	l.feed.End()
 	for _, t := range l.traced {
-		t.span.SetStatus(codes.Error, "the zone is not delivered any more")
+		t.span.SetStatus(codes.Error, "the zone is no longer delivered")
 		t.span.End(trace.WithTimestamp(now))
 	}
 	l.traced = nil

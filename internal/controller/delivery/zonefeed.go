@@ -331,7 +331,7 @@ func (st *state) withdrawOwed(z *delivery, l *zoneFeed, name string) {
 	p := st.places[name]
 	switch {
 	case p == nil:
-		st.log.Info("what a zone was delivered to is gone; what was published there stays", "zone", l.name.String(), "at",
+		st.log.Info("the Backend of a zone is gone; the records published there stay", "zone", l.name.String(), "at",
 			name)
 	case p.Observe, p.Protection.Policy != plan.PolicySync: // where nothing is written, or all stays, nothing is withdrawn
 	case p.Problem != nil:

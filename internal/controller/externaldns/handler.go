@@ -127,9 +127,9 @@ func (s *server) read(w http.ResponseWriter, r *http.Request, into any) bool {
 	case err == nil:
 		return true
 	case tooMuch && exceeded.Shared:
-		http.Error(w, "Too much is being read at once. Try again.", http.StatusServiceUnavailable)
+		http.Error(w, "Too many requests are being read. Try again.", http.StatusServiceUnavailable)
 	case tooMuch:
-		http.Error(w, fmt.Sprintf("The body has more than %d %s: divide the sources among several external-dns.",
+		http.Error(w, fmt.Sprintf("The body has more than %d %s: divide the sources among several instances of external-dns.",
 			exceeded.Most, exceeded.What), http.StatusRequestEntityTooLarge)
 	default:
 		http.Error(w, fmt.Sprintf("The body cannot be read: %v.", err), http.StatusBadRequest)
@@ -147,7 +147,7 @@ func (s *server) fail(w http.ResponseWriter, namespace string, err error) {
 		lines = append(lines[:sentences], fmt.Sprintf("and %d more", more))
 	}
 	for _, line := range lines {
-		s.Log.Warn("a wish of external-dns is not carried out", "namespace", namespace, "reason", line)
+		s.Log.Warn("a request of external-dns is not carried out", "namespace", namespace, "reason", line)
 	}
 	http.Error(w, strings.Join(lines, "\n"), http.StatusInternalServerError)
 }

@@ -44,7 +44,7 @@ func (t *Tokens) namespace(token string) (namespace, refusal string) {
 			switch {
 			case subtle.ConstantTimeCompare(said[:], known[:]) == 0 || namespace == one.Namespace:
 			case namespace != "":
-				refusal = "The token stands for several namespaces: give each one of its own."
+				refusal = "Several namespaces have this token; give each namespace its own."
 			default:
 				namespace = one.Namespace
 			}

@@ -69,7 +69,7 @@ func TestASettingThatIsLostIsNoMissingZone(t *testing.T) {
 	w.delete("api")
 	w.start()
 	w.until("api", "Delete Error [ERR_CONFIGURATION_PROBLEM]")
-	w.complains("api", "spec.providerConfig.zones is no text, number, true or false")
+	w.complains("api", "spec.providerConfig.zones is not a text, number, true or false")
 	w.patch("api", `{"spec":{"providerConfig":{"zones":"example.org"}}}`)
 	w.until("api", "gone")
 	if n := s.Truth(t, parse(t, "example.org")).Len(); n != 0 {

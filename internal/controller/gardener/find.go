@@ -105,8 +105,8 @@ func (r *record) unknown(other *record, until time.Time, left time.Duration) err
 		why = err.Error()
 	}
 	return &dialect.Problem{Detail: backend.Error{Class: backend.ErrConflict, After: left, Words: fmt.Sprintf(
-		"it is not known yet where the DNSRecord %s/%s, which asks for the same set, has that: %s. It is waited for until "+
-			"%s at most; mend its account, or delete it",
+		"it is not known yet where the DNSRecord %s/%s, which asks for the same set, has put it: %s. The operator waits "+
+			"until %s; correct the credentials of that DNSRecord, or delete it",
 		other.id.Namespace, other.id.Name, strings.TrimSuffix(why, "."), until.UTC().Format(time.RFC3339))}}
 }
 

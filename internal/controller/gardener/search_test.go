@@ -105,7 +105,7 @@ func TestARemovalSaysForWhomItWaits(t *testing.T) {
 		}
 		l := o.Status.LastOperation
 		for _, words := range []string{"the DNSRecord " + w.ns + "/two, which asks for the same set", "a moment of trouble",
-			"mend its account, or delete it"} {
+			"correct the credentials of that DNSRecord, or delete it"} {
 			if l.Type != v1alpha1.TypeDelete || l.State != v1alpha1.StateProcessing || !strings.Contains(l.Description, words) {
 				return fmt.Sprintf("the operation is %+v, without %q", l, words)
 			}

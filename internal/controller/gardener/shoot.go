@@ -33,7 +33,7 @@ func shootOf(ctx context.Context, cached, live client.Reader, o *v1alpha1.DNSRec
 	}
 	cluster := blankCluster()
 	if err := live.Get(ctx, client.ObjectKey{Name: namespace}, cluster); err != nil {
-		return shoot{}, fmt.Errorf("reading the Cluster %s, which a namespace of a shoot has: %w", namespace, err)
+		return shoot{}, fmt.Errorf("reading the Cluster %s, which the namespace of a shoot needs: %w", namespace, err)
 	}
 	return readShoot(cluster)
 }

@@ -51,7 +51,7 @@ func waiting(s v1alpha1.DNSRecordStatus, run *run, err error, now time.Time) v1a
 }
 
 // release is how an object goes that nothing else helps.
-const release = "To have the object go whatever is left behind, annotate it, or its Shoot, with " +
+const release = "To delete the object and leave the record behind, annotate it, or its Shoot, with " +
 	v1alpha1.ForceDeletionAnnotation + "=true."
 
 // failed is the status of an operation that has failed, and is tried again. Nothing moves as long as it fails in the

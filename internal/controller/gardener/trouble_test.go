@@ -201,7 +201,7 @@ func TestWhatCannotBeIsSaid(t *testing.T) {
 	w.secret("spaces", with(s.secret, "apiKey", "s3cret\n"))
 	w.record("spaces", "powerdns spaces A y.example.org 192.0.2.1")
 	for name, words := range map[string]string{
-		"family": `spec.values[0] is "2001:db8::1": it is no address of an A record`,
+		"family": `spec.values[0] is "2001:db8::1": it is not an address for an A record`,
 		"name":   `spec.name is "API.example.org"`,
 		"spaces": "the value of apiKey begins or ends with white space",
 	} {

@@ -145,9 +145,9 @@ func TestOptions(t *testing.T) {
 		t.Errorf("the options are %v, %v; want %s", got, err, want)
 	}
 	for bad, says := range map[string]string{
-		`[]`: "spec.providerConfig is no object;", `5`: "spec.providerConfig is no object;",
-		`{"proxied":{"a":"b"}}`: "spec.providerConfig.proxied is no text, number, true or false;",
-		`{"zones":null}`:        "spec.providerConfig.zones is no text, number, true or false;",
+		`[]`: "spec.providerConfig is not an object;", `5`: "spec.providerConfig is not an object;",
+		`{"proxied":{"a":"b"}}`: "spec.providerConfig.proxied is not a text, number, true or false;",
+		`{"zones":null}`:        "spec.providerConfig.zones is not a text, number, true or false;",
 		// and what would send the credentials of a Secret to somebody else:
 		`{"endpoint":"https://example.com"}`:      "spec.providerConfig.endpoint",
 		`{"tokenEndpoint":"https://example.com"}`: "spec.providerConfig.tokenEndpoint",

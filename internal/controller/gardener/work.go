@@ -219,7 +219,7 @@ func (k *Controller) finish(ctx context.Context, r *record, run *run) error {
 func (k *Controller) trouble(ctx context.Context, r *record, run *run, err error) error {
 	if k.givesUp(r, run, err) {
 		k.Events.Eventf(run.object, nil, "Warning", "LeftBehind", "Delete", "%s", controller.Note(fmt.Sprintf(
-			"%s %s may still be there: it is given up by force, and %s.", run.object.Spec.Name, run.object.Spec.RecordType,
+			"%s %s may still be there: its deletion is forced, and %s.", run.object.Spec.Name, run.object.Spec.RecordType,
 			strings.TrimSuffix(err.Error(), "."))))
 		run.confirmed = true
 		return k.conclude(ctx, r, run, k.finish(ctx, r, run))

@@ -146,8 +146,8 @@ func (m *model) mend(s *slot, w *want, d servers.Difference) {
 	}
 	switch {
 	case !odd.kept:
-		warn(m.k.Events, w.owner.object, "Drifted", "Audit", "The server of DNSClass "+s.key.class+" did not have "+
-			title(s.key)+" as it had confirmed it; it is put right.")
+		warn(m.k.Events, w.owner.object, "Drifted", "Audit", "The server of DNSClass "+s.key.class+" no longer had "+
+			title(s.key)+" as confirmed; the operator restores it.")
 	case !was.kept:
 		warn(m.k.Events, w.owner.object, "KeptOtherwise", "Audit", odd.note(w))
 		m.enqueueStatuses(s)
@@ -195,15 +195,15 @@ func (o *oddity) lasts(d servers.Difference) bool {
 
 // note says what the server makes of what a slot is to hold.
 func (o *oddity) note(w *want) string {
-	next := "It is sent when it changes, or when the server shows something else."
+	next := "The operator sends it again when it changes, or when the server shows something else."
 	if o.Kind == servers.Absent {
-		next = "It is sent at every audit."
+		next = "The operator sends it again at every audit."
 	}
 	shows := o.Text
 	if len(o.outlasted) > 1 {
 		shows += ", and something else at other times,"
 	}
-	return fmt.Sprintf("The server %s of DNSClass %s shows %s for %s %s; it was sent again, and that did not change. "+
-		"Correct the record, if the server cannot have it so, or the server. %s",
+	return fmt.Sprintf("The server %s of DNSClass %s shows %s for %s %s; sending it again changed nothing. Correct the "+
+		"record if the server cannot store it, or correct the server. %s",
 		w.place.Server, w.place.Class, shows, w.record.ID().FQDN(), w.record.Type, next)
 }

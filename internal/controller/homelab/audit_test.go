@@ -157,7 +157,7 @@ func TestWhatAServerLoses(t *testing.T) {
 		return r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/www") && status(http.StatusNotFound, "")(rw, r)
 	})
 	w.message("it", "of DNSClass "+w.ns+"-dns shows nothing",
-		"Correct the record, if the server cannot have it so, or the server.", "at every audit")
+		"Correct the record if the server cannot store it, or correct the server.", "at every audit")
 	w.happened("KeptOtherwise")
 	h.answers(nil)
 	w.holds(h, "A other.example.com 300 192.0.2.1", "A www.example.com 300 192.0.2.1")
@@ -198,7 +198,7 @@ func TestWhatAServerKeepsOtherwise(t *testing.T) {
 			w.record("it", "dns", "A www example.com 192.0.2.1")
 			w.sends(h, 2) // at first, and when it is seen
 			w.message("it", "www.example.com A", "The server "+h.URL+" of DNSClass "+w.ns+"-dns shows", c.says,
-				"Correct the record, if the server cannot have it so, or the server.")
+				"Correct the record if the server cannot store it, or correct the server.")
 			w.happened("KeptOtherwise")
 			if got := w.says("it"); got != "Created True RecordCreated" {
 				t.Errorf("it says %s", got)

@@ -114,7 +114,7 @@ func assess(name string, health dnshook.Health, err error) *check {
 	if err == nil {
 		message := health.Message
 		if message == "" {
-			message = "The server says that it is healthy."
+			message = "The server reports that it is healthy."
 		}
 		return &check{outcome: controller.OK(servers.ReasonServerHealthy, message), status: v1alpha1.Healthy}
 	}

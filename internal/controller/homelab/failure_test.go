@@ -198,7 +198,7 @@ func TestSecrets(t *testing.T) {
 	h.sign("two secret of sixteen")
 	w.record("it", "dns", "A www example.com 192.0.2.2")
 	w.until("it", "Error False AuthenticationFailed")
-	w.message("it", "may still be served")
+	w.message("it", "may still serve")
 	w.secret("hmac", "key", "two secret of sixteen")
 	w.until("it", "Updated True RecordUpdated")
 	w.holds(h, "A www.example.com 300 192.0.2.2")

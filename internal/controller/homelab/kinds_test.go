@@ -104,7 +104,7 @@ func TestTheOldestHasTheRecord(t *testing.T) {
 	for _, name := range []string{"three", "alias", "four"} {
 		w.until(name, "Error False InvalidConfiguration")
 		if e := w.get(name).Status.Error; e == nil || e.Code != "CONFLICT" || !strings.Contains(e.Message,
-			"because it is older") && !strings.Contains(e.Message, "which comes first") {
+			"belong to the older") && !strings.Contains(e.Message, "which comes first") {
 			t.Errorf("%s says %+v", name, e)
 		}
 	}

@@ -177,11 +177,11 @@ func (r *record) changedSince(generation int64) bool {
 
 // warnChanged says what nobody can clean up but a person.
 func (m *model) warnChanged(r *record) {
-	text := r.id.String() + " was changed after the operator before this one had looked at it last, when it was " +
+	text := r.id.String() + " was changed after the previous operator last saw it, when it was " +
 		r.object.Status.FQDN +
-		"; if its type, name or DNSClass was another one then, that is still at the server: remove it there."
+		"; if its type, name or DNSClass was different then, the old record is still at the server: remove it there."
 	warn(m.k.Events, r.object, reasonFormerUnknown, "TakeOver", text)
-	m.k.Log.Warn("an object of the existing system was changed while nobody looked", "object", r.id.String(), "fqdn",
+	m.k.Log.Warn("an object of the existing system was changed while no operator ran", "object", r.id.String(), "fqdn",
 		r.object.Status.FQDN)
 }
 
@@ -193,9 +193,10 @@ func (m *model) warnNotAllowed(r *record, place v1alpha1.Applied) {
 	}
 	name := title(slotOf(place))
 	text := "The server of DNSClass " + place.Class + " may have " + name + " of " + r.id.String() +
-		", and spec.allowed does not let the namespace have that. It is left there: " +
-		"if it is of no use, remove it there; if spec.allowed was narrowed by mistake, allow it again."
+		", which spec.allowed does not allow the namespace. It stays there: remove it there, or, if spec.allowed was " +
+		"narrowed by mistake, allow it again."
 	warn(m.k.Events, r.object, reasonFormerNotAllowed, "TakeOver", text)
-	m.k.Log.Warn("a record that may be at a server is left there: its DNSClass does not allow it", "object", r.id.String(),
+	m.k.Log.Warn(
+		"a record that may be at a server stays there because its DNSClass does not allow it", "object", r.id.String(),
 		"dnsClass", place.Class, "record", name)
 }

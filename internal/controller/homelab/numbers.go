@@ -22,11 +22,11 @@ func NewNumbers() *Numbers {
 	return &Numbers{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "zonefold", Subsystem: "dnshook",
 			Name: "requests_total",
-			Help: "Calls of the servers of DNSClasses, by operation and by what came of them."}, []string{"class", "operation",
+			Help: "Calls to the servers of DNSClasses, by operation and outcome."}, []string{"class", "operation",
 			"result"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "zonefold", Subsystem: "dnshook",
 			Name: "request_seconds",
-			Help: "Time of one call of the server of a DNSClass.", Buckets: prometheus.ExponentialBuckets(0.001, 2.5, 12)},
+			Help: "Time of one call to the server of a DNSClass.", Buckets: prometheus.ExponentialBuckets(0.001, 2.5, 12)},
 			[]string{"class", "operation"}),
 		queue: prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "zonefold", Subsystem: "dnshook", Name: "queue",
 			Help: "Records of a DNSClass that wait for their turn."}, []string{"class"}),

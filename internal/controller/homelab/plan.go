@@ -192,7 +192,7 @@ func (p *plan) stays(h evidence) bool {
 	}
 	old, now := slotOf(h.place), r.key
 	if old.class == now.class && old.fqdn == now.fqdn && (old.kind == "CNAME" || now.kind == "CNAME") {
-		return false // the two cannot stand together: the old one goes first
+		return false // the two cannot coexist: the old one goes first
 	}
 	s := p.slots[now]
 	if s == nil {

@@ -309,7 +309,7 @@ func TestRecordsSayThatTheyWaitForAPause(t *testing.T) {
 	w := newWorld(t, slowly)
 	w.class("dns", h.URL)
 	w.record("first", "dns", "A first example.com 192.0.2.1")
-	w.message("first", "It is tried again in 1m0s, as the server asks.")
+	w.message("first", "The operator tries again in 1m0s, as the server asks.")
 	w.record("late", "dns", "A late example.com 192.0.2.1")
 	w.message("late", "has asked for a pause")
 	w.record("gone", "dns", "A gone example.com 192.0.2.1")

@@ -63,7 +63,7 @@ func (r *record) leftover() string {
 	if r.applied == nil || !r.applied.Confirmed {
 		return ""
 	}
-	return fmt.Sprintf(" What DNSClass %s took before, %s %s, may still be served.", r.applied.Class,
+	return fmt.Sprintf(" DNSClass %s may still serve %s %s, which it accepted before.", r.applied.Class,
 		idOf(*r.applied).FQDN(), r.applied.Type)
 }
 
@@ -79,7 +79,7 @@ func (p *plan) standing(r *record) report {
 	}
 	switch f, behind := s.courseSoFar().upserts.failure, p.inTheWay(s); {
 	case behind != nil: // what failed before is not tried now
-		text := fmt.Sprintf("It waits until DNSClass %s has %s no more, beside which it cannot stand.", s.key.class,
+		text := fmt.Sprintf("It waits until DNSClass %s no longer has %s, with which it cannot coexist.", s.key.class,
 			title(*behind))
 		if f = p.slots[*behind].failure(); f != nil {
 			return bad(f.Reason, f.Code, text+" "+f.Message)
@@ -128,17 +128,17 @@ func (p *plan) served(r *record, s *slot, w *want) report {
 func (p *plan) leaving(r *record) report {
 	evidence := r.evidence()
 	if len(evidence) == 0 {
-		gone := controller.Not(servers.ReasonRecordDeleted, "No server has the record any more.")
+		gone := controller.Not(servers.ReasonRecordDeleted, "No server has the record.")
 		return report{v1alpha1.StateDeleted, gone, ""}
 	}
-	release := fmt.Sprintf(" The object stays until then; to have it go and leave the record where it is: kubectl "+
+	release := fmt.Sprintf(" The object stays until then; to delete it and leave the record where it is: kubectl "+
 		"annotate -n %s dnsrecord %s %s=%s",
 		r.id.Namespace, r.id.Name, v1alpha1.DeletionPolicyAnnotation, v1alpha1.DeletionPolicyOrphan)
 	for _, a := range evidence {
 		what := fmt.Sprintf("%s %s has to be removed from the server of DNSClass %s", idOf(a).FQDN(), a.Type, a.Class)
 		if p.classes[a.Class] == nil {
 			return bad(servers.ReasonClassNotFound, servers.CodeClassNotFound,
-				what+", which does not exist; create it again."+release)
+				what+", which does not exist; create the class again."+release)
 		}
 		if s := p.slots[slotOf(a)]; s != nil && s.failure() != nil {
 			f := s.failure()

@@ -134,7 +134,7 @@ func (k *Controller) writeDown(ctx context.Context, q slotQueue, key slotKey, do
 	case errors.Is(err, objects.ErrNotLeading):
 		q.AddAfter(key, lookAgain)
 	case !apierrors.IsNotFound(err):
-		k.Log.Warn("what is to be sent cannot be written down yet", "object", do.prepare.id.String(), "error", err)
+		k.Log.Warn("the next step cannot be stored yet", "object", do.prepare.id.String(), "error", err)
 		q.AddAfter(key, time.Second)
 	}
 }

@@ -160,7 +160,7 @@ func unwritten(log *slog.Logger, id zone.ID, err error) error {
 	if !apierrors.IsInvalid(err) {
 		return client.IgnoreNotFound(err)
 	}
-	log.Warn("the API server takes no status of an object that its schema does not allow", "object", id.String(),
+	log.Warn("the API server accepts no status for an object that violates its schema", "object", id.String(),
 		"error", err)
 	return &controller.Later{After: time.Hour}
 }

@@ -31,7 +31,7 @@ func (s *server) difference(w http.ResponseWriter, r *http.Request) {
 	case s.reading <- struct{}{}:
 		defer func() { <-s.reading }()
 	default:
-		s.refuse(w, apierrors.NewTooManyRequests("others are comparing servers at the moment; try again", 1))
+		s.refuse(w, apierrors.NewTooManyRequests("too many comparisons of servers are running; try again", 1))
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), readingTakes)
@@ -68,7 +68,7 @@ func differences(ctx context.Context, looks []delivery.ServerLook) []api.Compare
 	engine.LookAll(ctx, readingTakes, read, func(i int, s engine.Seen) {
 		if fill(&out[at[i]], &s, read[i]); setsIn(&out[at[i]]) > maxSets {
 			one := &out[at[i]]
-			one.Message = fmt.Sprintf("there are %d sets to tell, more than %d", setsIn(one), maxSets)
+			one.Message = fmt.Sprintf("there are %d differing sets, more than %d", setsIn(one), maxSets)
 			one.Have, one.Want, one.Refused, one.Foreign = []api.Set{}, []api.Set{}, nil, nil
 		}
 	})

@@ -61,7 +61,7 @@ func NewFrontProxy(c kubernetes.Interface, own func(*tls.ClientHelloInfo) (*tls.
 // Run follows what the API server says until ctx ends. Until it is known, nobody is believed.
 func (p *FrontProxy) Run(ctx context.Context) error {
 	if err := errors.Join(p.config.RunOnce(ctx), p.ca.RunOnce(ctx)); err != nil && ctx.Err() == nil {
-		p.log.Error("who the front proxy of the API server is cannot be read; until it can, nobody may inspect anything",
+		p.log.Error("the identity of the API server's front proxy cannot be read; until then nobody can inspect anything",
 			"configMap", configNamespace+"/"+configName, "error", err)
 	}
 	var both sync.WaitGroup
@@ -74,7 +74,7 @@ func (p *FrontProxy) Run(ctx context.Context) error {
 // who says who asks, and whether another replica has passed the request on. It removes the headers that tell.
 func (p *FrontProxy) who(r *http.Request) (who user.Info, replica bool, err error) {
 	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
-		return nil, false, errors.New("only the API server's front proxy may ask, which shows a certificate")
+		return nil, false, errors.New("only the API server's front proxy may ask, with its certificate")
 	}
 	method := p.proxied
 	if own, err := p.own(nil); err == nil && bytes.Equal(own.Certificate[0], r.TLS.PeerCertificates[0].Raw) {
@@ -82,7 +82,8 @@ func (p *FrontProxy) who(r *http.Request) (who user.Info, replica bool, err erro
 	}
 	found, known, err := method.AuthenticateRequest(r)
 	if err != nil || !known {
-		return nil, false, errors.Join(errors.New("only the API server's front proxy may ask, and it says for whom"), err)
+		return nil, false, errors.Join(errors.New(
+			"only the API server's front proxy may ask, and it must name the user"), err)
 	}
 	return found.User, replica, nil
 }

@@ -77,7 +77,7 @@ func (s *server) bound(next http.HandlerFunc) http.HandlerFunc {
 		case s.room <- struct{}{}:
 			defer func() { <-s.room }()
 		default:
-			s.refuse(w, apierrors.NewTooManyRequests("many others are inspecting objects at the moment; try again", 1))
+			s.refuse(w, apierrors.NewTooManyRequests("too many objects are being inspected; try again", 1))
 			return
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), patience)
@@ -158,8 +158,8 @@ func (s *server) review(ctx context.Context, who user.Info, of Resource, namespa
 		review.Spec.Extra[key] = values
 	}
 	if err := s.Client.Create(ctx, &review); err != nil {
-		s.Log.Error("who may inspect an object cannot be asked", "error", err)
-		return apierrors.NewServiceUnavailable("whether you may get the object cannot be asked; try again")
+		s.Log.Error("the right to inspect an object cannot be checked", "error", err)
+		return apierrors.NewServiceUnavailable("your right to get the object cannot be checked; try again")
 	}
 	if !review.Status.Allowed || review.Status.Denied {
 		object := schema.GroupResource{Group: of.Group, Resource: of.Plural}

@@ -36,6 +36,6 @@ func recordHeld(to events.EventRecorder, o object, before, after []metav1.Condit
 		to.Eventf(o, nil, "Warning", is.Reason, controller.ConditionHeld, "%s", controller.Note(is.Message))
 	case is == nil && was != nil:
 		to.Eventf(o, nil, "Normal", controller.ReasonNothingHeld, controller.ConditionHeld,
-			"No deletion is held any more.")
+			"No deletion is held.")
 	}
 }

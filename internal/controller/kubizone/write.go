@@ -94,7 +94,7 @@ func (k *Controller) unwritten(id zone.ID, err error) error {
 	if !apierrors.IsInvalid(err) {
 		return client.IgnoreNotFound(err)
 	}
-	k.Log.Warn("the API server takes no status of an object that its schema does not allow; an event tells what is wrong",
+	k.Log.Warn("the API server accepts no status for an object that violates its schema; an event says what is wrong",
 		"object", id.String(), "error", err)
 	return &controller.Later{After: time.Hour}
 }

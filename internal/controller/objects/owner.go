@@ -21,10 +21,12 @@ type NotOwnedError struct {
 func (e *NotOwnedError) Error() string {
 	object := named(e.Kind, e.Key)
 	if e.Controller == nil {
-		return fmt.Sprintf("the %s was made by somebody else and is left alone; rename or delete it, and it is made here",
+		return fmt.Sprintf("the %s was not made by the operator, which leaves it alone; rename or delete it so that the "+
+			"operator can make its own",
 			object)
 	}
-	return fmt.Sprintf("the %s belongs to %s %s (uid %s) and is left alone; rename or delete one of the two",
+	return fmt.Sprintf(
+		"the %s belongs to %s %s (uid %s), so the operator leaves it alone; rename or delete one of the two",
 		object, e.Controller.Kind, e.Controller.Name, e.Controller.UID)
 }
 

@@ -19,7 +19,7 @@ import (
 const Manager = "zonefold"
 
 // ErrNotLeading says that nothing was written: another operator may lead by now, and writes what is to be written.
-var ErrNotLeading = errors.New("another operator may lead by now; nothing is written")
+var ErrNotLeading = errors.New("another operator may lead now; nothing is written")
 
 // A Writer writes to the cluster while its operator leads. It knows the last write of every object that exists, and
 // whether the cache has it: whoever follows objects calls Saw and Forget.

@@ -65,7 +65,7 @@ type Behind struct {
 }
 
 // Error implements error.
-func (b *Behind) Error() string { return "the cache does not have our last write yet" }
+func (b *Behind) Error() string { return "the cache does not have the operator's last write yet" }
 
 // Then calls a function once the cache has our last write, maybe at once. It is not called when the object goes before.
 func (b *Behind) Then(do func()) {

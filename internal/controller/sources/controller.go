@@ -108,13 +108,14 @@ func (s *Controller) Ready(ctx context.Context) bool {
 	wishes := t.wishes()
 	written, err := s.written(ctx, lostBy(wishes))
 	if err != nil {
-		s.Log.Error("what names without an address had cannot be read; nothing begins before it can", "error", err)
+		s.Log.Error(
+			"the published records of names without an address cannot be read; sources start when they can", "error", err)
 		return false
 	}
 	t.begin(wishes, written)
 	if blind := t.unread(); len(blind) > 0 {
 		if t.kept, err = s.Zones.Kept(ctx, s.Core.Rehearse(), mayHave(blind)); err != nil {
-			s.Log.Error("what was published cannot be read; nothing begins before it can", "error", err)
+			s.Log.Error("the published records cannot be read; sources start when they can", "error", err)
 			return false
 		}
 		for _, claim := range t.kept {

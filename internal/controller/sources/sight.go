@@ -264,7 +264,7 @@ func (s *Controller) saw(ctx context.Context, k *sight) {
 			s.Log.Info("objects that ask for names are read", "kind", k.goType)
 			return
 		}
-		s.Log.Warn("what names without an address had cannot be read yet", "error", err)
+		s.Log.Warn("the published records of names without an address cannot be read yet", "error", err)
 		if !controller.Pause(ctx, firstPause) {
 			return
 		}
@@ -288,7 +288,7 @@ func (s *Controller) believe(ctx context.Context, k *sight, definition types.UID
 			unlock()
 			return true
 		}
-		s.Log.Warn("whether objects are gone, or their definition, cannot be told yet", "kind", k.goType, "error", err)
+		s.Log.Warn("it is not known yet whether objects, or their definition, are gone", "kind", k.goType, "error", err)
 		if !controller.Pause(ctx, firstPause) {
 			return true
 		}

@@ -27,8 +27,7 @@ func CannotRead(kind string, on []string, why error) (message string, is bool) {
 		return "", false
 	}
 	_, plain, _ := strings.Cut(kind, ".")
-	return fmt.Sprintf("The objects of the kind %s cannot be read, which the sources that are on need (%s): %v. "+
-		"What is published of them stays as it is, also if it changes or goes meanwhile; "+
-		"give the operator the right to read them, have their API served, or take the sources out of --source.", plain,
+	return fmt.Sprintf("Objects of kind %s, which the sources need (%s), cannot be read: %v. Their published records "+
+		"stay as they are; let the operator read them, install their API, or remove the sources from --source.", plain,
 		strings.Join(blind, ", "), why), true
 }

@@ -68,7 +68,7 @@ func (p *plan) make(ctx context.Context, changes []update.Change) error {
 			}
 			if len(ours[data]) == 0 {
 				return &update.Refusal{Rcode: update.Refused, Text: fmt.Sprintf(
-					"%s %s was not made by an update in namespace %s, and stays", c.Key, data, p.namespace)}
+					"%s %s was not made by an update in namespace %s, so it stays", c.Key, data, p.namespace)}
 			}
 			free[c.Name] = append(free[c.Name], ours[data]...)
 			p.firsts = p.firsts || c.Type.Exclusive()

@@ -170,7 +170,7 @@ func (u *Updates) served(ctx context.Context, r Request, id zone.ID, keys []rr.K
 		return true
 	})
 	if err != nil {
-		return fmt.Errorf("the Records are written, and the server does not answer them yet: %w", err)
+		return fmt.Errorf("the Records are written, but the server does not answer with them yet: %w", err)
 	}
 	return nil
 }

@@ -38,8 +38,8 @@ func Leave(list []v1alpha1.LeftBehind, entry v1alpha1.LeftBehind, sets rr.Sets) 
 		}
 	}
 	if len(list) >= MaxLeft {
-		return nil, fmt.Errorf("it lists %d zones that were left behind already, and has no room for more; have its servers "+
-			"be reached, or remove entries of its status", len(list))
+		return nil, fmt.Errorf("it already lists %d zones that were left behind, and has no room for more; make its "+
+			"servers reachable, or remove entries from its status", len(list))
 	}
 	room := MaxLeftText
 	for i := range list {

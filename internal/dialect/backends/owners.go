@@ -20,8 +20,8 @@ func Adopt(specs []v1alpha1.Registry, owner string) ([]v1alpha1.Registry, error)
 	case free < 0:
 		return nil, fmt.Errorf("its spec.registries have other owners; add an entry with the flags of %q", owner)
 	case named(out[free+1:], "") >= 0:
-		return nil, fmt.Errorf("its spec.registries have several entries without an owner; write owner: %q into the one "+
-			"that has its flags", owner)
+		return nil, fmt.Errorf(
+			"its spec.registries have several entries without an owner; write owner: %q into the entry with its flags", owner)
 	default:
 		out[free].Owner = owner
 		return out, nil
@@ -32,7 +32,7 @@ func Adopt(specs []v1alpha1.Registry, owner string) ([]v1alpha1.Registry, error)
 func Note(specs []v1alpha1.Registry, owner string) ([]v1alpha1.Registry, error) {
 	i := named(specs, owner)
 	if i < 0 {
-		return nil, fmt.Errorf("its spec.registries have no entry with the owner %q, whose place zonefold would have", owner)
+		return nil, fmt.Errorf("its spec.registries have no entry with the owner %q, which zonefold would replace", owner)
 	}
 	out := slices.Clone(specs)
 	for k := range out {

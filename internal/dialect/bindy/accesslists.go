@@ -58,8 +58,8 @@ func (l *accessLists) expand(field string, entries, above []string) ([]string, e
 		}
 		if len(out)+len(inner) > l.left {
 			return nil, fmt.Errorf(
-				"%s makes the lists of a server longer than they may be: with the lists of spec.acls in the place of their names "+
-					"they have more than %d elements together; shorten them, or write networks in the place of addresses", field,
+				"%s makes the lists of a server too long: with the lists of spec.acls expanded they have more than %d elements "+
+					"together; shorten them, or write networks instead of addresses", field,
 				maxElements)
 		}
 		out = append(out, inner...)
@@ -70,7 +70,7 @@ func (l *accessLists) expand(field string, entries, above []string) ([]string, e
 // list resolves one of spec.acls, once.
 func (l *accessLists) list(name string, above []string) ([]string, error) {
 	if slices.Contains(above, name) {
-		return nil, fmt.Errorf("spec.acls.%s names itself, through %s; take one of the names out", name, strings.Join(above,
+		return nil, fmt.Errorf("spec.acls.%s refers to itself through %s; remove one of the names", name, strings.Join(above,
 			", "))
 	}
 	if out, ok := l.resolved[name]; ok {
@@ -93,7 +93,7 @@ func opposite(field, name string, elements []string) ([]string, error) {
 	for i, e := range elements {
 		if strings.HasPrefix(e, "!") {
 			return nil,
-				fmt.Errorf("%s: !%s is the opposite of a list that has exceptions itself (%s); write the entries instead", field,
+				fmt.Errorf("%s: !%s negates a list that itself has exceptions (%s); write the entries instead", field,
 					name, e)
 		}
 		out[i] = "!" + e

@@ -19,8 +19,8 @@ func (p *Plan) unused(of string) []Trouble {
 	var out []Trouble
 	if len(p.Instance.Spec.PrimaryServers) > 0 {
 		out = append(out, Trouble{v1beta1.ReasonNotUsed,
-			Sentence("%s has primaryServers, which are not used, as in the existing Bindy: a secondary has its zones from the "+
-				"primaries of its own cluster; take them out", of)})
+			Sentence("%s has primaryServers, which are not used, as in the existing Bindy: a secondary gets its zones from "+
+				"the primaries of its own cluster; remove them", of)})
 	}
 	if p.Parent != nil && len(p.Parent.Spec.RNDCSecretRefs) > 0 {
 		out = append(out, Trouble{v1beta1.ReasonNotUsed,
@@ -30,8 +30,8 @@ func (p *Plan) unused(of string) []Trouble {
 	if source, err := p.KeySource(); err == nil && source.Key != nil && source.Key.Secret != nil &&
 		len(source.Key.Secret.Data)+len(source.Key.Secret.StringData) > 0 {
 		out = append(out, Trouble{v1beta1.ReasonNotUsed,
-			Sentence("%s has no key from the text of secret in %s, which is not used, as in the existing Bindy: it has a "+
-				"generated one; make a Secret, and name it in secretRef", of, source.Field)})
+			Sentence("%s has a generated key: the text of secret in %s is not used, as in the existing Bindy; create a "+
+				"Secret, and name it in secretRef", of, source.Field)})
 	}
 	return out
 }
@@ -42,10 +42,9 @@ func (p *Plan) exposures(of string) []Trouble {
 	hidden := hidesClients(&p.Service.Spec)
 	if hidden {
 		out = append(out, Trouble{v1beta1.ReasonClientsHidden,
-			Sentence("%s has a Service of type %s without externalTrafficPolicy Local, so that BIND sees addresses of nodes "+
-				"in the place of clients': "+
-				"its rate limit does not count them, and addresses in allowQuery and allowTransfer are those of nodes; set "+
-				"externalTrafficPolicy: Local, or let in by key", of, p.Service.Spec.Type)})
+			Sentence("%s has a Service of type %s without externalTrafficPolicy Local, so BIND sees addresses of nodes "+
+				"instead of clients; its rate limit does not count them, and allowQuery and allowTransfer match nodes; set "+
+				"externalTrafficPolicy: Local, or use keys", of, p.Service.Spec.Type)})
 	}
 	if p.refs.NamedConf != "" || p.refs.NamedConfOptions != "" || !p.options.Recursion {
 		return out
@@ -54,13 +53,12 @@ func (p *Plan) exposures(of string) []Trouble {
 	switch list := p.options.AllowQuery; {
 	case slices.ContainsFunc(list, isAnybody):
 		out = append(out, Trouble{v1beta1.ReasonOpenResolver,
-			Sentence("%s resolves names of other servers for everybody who can reach it, so attackers can have it send large "+
-				"answers to a victim (RFC 5358): recursion is true, and allowQuery has everybody in it; %s", of, way)})
+			Sentence("%s resolves names of other servers for everyone who can reach it, so attackers can make it send large "+
+				"answers to a victim (RFC 5358): recursion is true, and allowQuery includes everyone; %s", of, way)})
 	case list == nil && hidden:
 		out = append(out, Trouble{v1beta1.ReasonOpenResolver,
-			Sentence("%s resolves the names of others for clients that it takes for its own node: recursion is true, there is "+
-				"no allowQuery, "+
-				"and all clients have addresses of nodes; set externalTrafficPolicy: Local, and %s", of, way)})
+			Sentence("%s resolves names of other servers for everyone, because all clients appear with addresses of nodes: "+
+				"recursion is true without allowQuery; set externalTrafficPolicy: Local, and %s", of, way)})
 	}
 	return out
 }

@@ -16,7 +16,7 @@ func HasReason(conditions []metav1.Condition, reason string) bool {
 // NotDegraded says why something that is not Degraded does not work in part.
 func NotDegraded(ready bool) string {
 	if ready {
-		return "All of it works."
+		return "All parts of it work."
 	}
-	return "It has not failed in part."
+	return "No part of it has failed."
 }

@@ -42,9 +42,9 @@ func TestTheConfigurationOfACluster(t *testing.T) {
 		{"a bad entry in a named list", `{acls: {office: [nowhere.example]}, global: {allowQuery: [office]}}`, "", "", "",
 			"spec.acls.office[0]"},
 		{"lists that name each other", `{acls: {a: [b], b: [a]}, global: {allowQuery: [a]}}`, "", "", "",
-			"spec.acls.a names itself"},
+			"spec.acls.a refers to itself"},
 		{"the opposite of exceptions", `{acls: {a: ["!192.0.2.1", any]}, global: {allowQuery: ["!a"]}}`, "", "", "",
-			"has exceptions itself"},
+			"itself has exceptions"},
 		{"a forwarder that is none", `{global: {forwarders: ["example.org"]}}`, "", "", "", "spec.global.forwarders[0]"},
 	} {
 		t.Run(c.sentence, func(t *testing.T) {

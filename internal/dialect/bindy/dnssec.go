@@ -35,14 +35,14 @@ func (s *Server) Signs() Signs {
 	instance := keyOf(s.Instance)
 	switch {
 	case c != nil && c.KeysFrom != nil && c.KeysFrom.SecretRef != nil:
-		out.Trouble = Sentence("Bind9Instance %s is to have keys from a Secret (dnssec.signing.keysFrom.secretRef), which "+
-			"this version does not do; take it out, and BIND makes the keys.", instance)
+		out.Trouble = Sentence("Bind9Instance %s should get keys from a Secret (dnssec.signing.keysFrom.secretRef), which "+
+			"this version does not support; remove that, and BIND makes the keys.", instance)
 	case c != nil && ptr.Deref(c.ExportToSecret, false):
-		out.Trouble = Sentence("Bind9Instance %s is to write keys to a Secret (dnssec.signing.exportToSecret), which this "+
-			"version does not do; take it out.", instance)
+		out.Trouble = Sentence("Bind9Instance %s should write keys to a Secret (dnssec.signing.exportToSecret), which this "+
+			"version does not support; remove that.", instance)
 	case c != nil && !ptr.Deref(c.AutoGenerate, true):
-		out.Trouble = Sentence("Bind9Instance %s is not to make keys (dnssec.signing.autoGenerate is false), and there is "+
-			"no other way to get some; take it out.", instance)
+		out.Trouble = Sentence("Bind9Instance %s may not make keys (dnssec.signing.autoGenerate is false), and cannot get "+
+			"any otherwise; remove that.", instance)
 	case s.claim == nil:
 		out.Trouble = Sentence("Bind9Instance %s would lose the keys with its Pod, and validating resolvers would refuse "+
 			"the zone; set dnssec.signing.keysFrom.persistentVolume, or the instance's storage.storageType to %s.", instance,

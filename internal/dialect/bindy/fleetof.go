@@ -143,17 +143,18 @@ func allowsZonesOf(i *v1beta1.Bind9Instance, namespace string) bool {
 // its namespace may not be among those of its provider.
 func NoFleet(z *v1beta1.DNSZone) string {
 	id := ZoneID(z.Namespace, z.Name)
-	others := fmt.Sprintf("those of another namespace have to be in one that its namespaces name, and allow namespace "+
-		"%s with the annotation %s", z.Namespace, v1beta1.AllowZoneNamespacesAnnotation)
+	others := fmt.Sprintf("those of another namespace must be in one of its namespaces, and allow namespace %s with the "+
+		"annotation %s", z.Namespace, v1beta1.AllowZoneNamespacesAnnotation)
 	field, cluster := "clusterRef", z.Spec.ClusterRef
-	way := fmt.Sprintf("If there is a cluster %s, its conditions say whether its instances are still to come; else "+
-		"create it, add %s to the namespaces of %s %[1]s, if that is meant, select instances of other namespaces with "+
+	way := fmt.Sprintf("If there is a cluster %s, its conditions say whether its instances are still being created; "+
+		"else create it, add %s to the namespaces of %s %[1]s, if that is meant, select instances of other namespaces with "+
 		"bind9InstancesFrom, or correct clusterRef",
 		cluster, z.Namespace, v1beta1.KindProvider)
 	if cluster == "" {
 		field, cluster = "clusterProviderRef", z.Spec.ClusterProviderRef
-		way = fmt.Sprintf("If %s %s has %s among its namespaces, its conditions say whether instances are still to come; "+
-			"else add that there, select instances of other namespaces with bind9InstancesFrom, or correct clusterProviderRef",
+		way = fmt.Sprintf("If %s %s has %s among its namespaces, its conditions say whether instances are still being "+
+			"created; else add it there, select instances of other namespaces with bind9InstancesFrom, or correct "+
+			"clusterProviderRef",
 			v1beta1.KindProvider, cluster, z.Namespace)
 	}
 	selects := len(z.Spec.Bind9InstancesFrom) > 0

@@ -63,7 +63,7 @@ func selectorOf(from *v1beta1.Selection) (labels.Selector, error) {
 		size += 1 + len(e.Values)
 	}
 	if size > maxSelector {
-		return nil, fmt.Errorf("it has %d labels and values, and may have %d", size, maxSelector)
+		return nil, fmt.Errorf("it has %d labels and values, more than %d", size, maxSelector)
 	}
 	return metav1.LabelSelectorAsSelector(&from.Selector)
 }
@@ -153,10 +153,10 @@ func (r *homeRecord) decide(s *homeSpace) (news bool) {
 	if owner != nil {
 		r.home.Zone = owner.id
 		r.note(selecting, v1beta1.ReasonSelectedTwice, func(z string) string {
-			return fmt.Sprintf("%s has %s, and %s selects it too; let only one of them select it.", owner.id, r.id, z)
+			return fmt.Sprintf("%s has %s, and %s also selects it; let only one of them select it.", owner.id, r.id, z)
 		})
 		r.note(called, v1beta1.ReasonZoneAmbiguous, func(z string) string {
-			return fmt.Sprintf("%s has %s, and %s is called %s too; say with zoneRef which is meant.", owner.id, r.id, z, r.zone)
+			return fmt.Sprintf("%s has %s, and %s is also called %s; choose one with zoneRef.", owner.id, r.id, z, r.zone)
 		})
 	}
 	return !reflect.DeepEqual(before, r.home)
@@ -257,7 +257,7 @@ func (r *homeRecord) find(s *homeSpace) (*homeZone, *zone.Refusal) {
 				r.id, r.id.Namespace, r.ref)
 		case z.going:
 			return refuse(v1beta1.ReasonZoneNotFound,
-				"%s refers to %s, which is being deleted; create that one again when it is gone, or correct zoneRef.",
+				"%s refers to %s, which is being deleted; create it again when it is gone, or correct zoneRef.",
 				r.id, z.id)
 		case r.zone != "" && r.zone != z.name:
 			return refuse(zone.InvalidSpec, "%s names the zone %s, and with zoneRef %s, which is %s; remove one of the two.",
@@ -273,13 +273,13 @@ func (r *homeRecord) find(s *homeSpace) (*homeZone, *zone.Refusal) {
 				r.id, r.zone, r.id.Namespace)
 		case all[0].going:
 			return refuse(v1beta1.ReasonZoneNotFound,
-				"%s names the zone %s, and %s is being deleted; create that one again when it is gone, or correct zone.",
+				"%s names the zone %s, and %s is being deleted; create it again when it is gone, or correct zone.",
 				r.id, r.zone, all[0].id)
 		}
 		return all[0], nil
 	case len(r.selected) > 0 && r.selected[0].going:
 		return refuse(v1beta1.ReasonNotSelected,
-			"%s names no zone, and %s, which selects it, is being deleted; create that one again when it is gone, or set zone.",
+			"%s names no zone, and %s, which selects it, is being deleted; create it again when it is gone, or set zone.",
 			r.id, r.selected[0].id)
 	case len(r.selected) > 0:
 		return r.selected[0], nil

@@ -55,8 +55,8 @@ func (h *Homes) Notes(id zone.ID) []zone.Note {
 		records = fmt.Sprintf("%d records", z.lost)
 	}
 	return []zone.Note{{Reason: v1beta1.ReasonSelectedTwice, Message: fmt.Sprintf(
-		"%s selects %s that it does not get: a record is in the zone that it names, or else in the oldest that selects it; "+
-			"let only one of them select a record.", id, records)}}
+		"%s selects %s that it does not get: a record belongs to the zone that it names, or else to the oldest that "+
+			"selects it; let only one zone select a record.", id, records)}}
 }
 
 // PutZone adds a zone or replaces the one of its name. One that is being deleted has no records any more, and they are

@@ -153,8 +153,8 @@ func TestAZoneIsToldWhatItDoesNotGet(t *testing.T) {
 		t.Errorf("moved are %+v", moved)
 	}
 	notes := h.Notes(ZoneID("dns", "young"))
-	if len(notes) != 1 || notes[0].Message != "DNSZone dns/young selects 1 record that it does not get: a record is in "+
-		"the zone that it names, or else in the oldest that selects it; let only one of them select a record." {
+	if len(notes) != 1 || notes[0].Message != "DNSZone dns/young selects 1 record that it does not get: a record "+
+		"belongs to the zone that it names, or else to the oldest that selects it; let only one zone select a record." {
 		t.Errorf("the younger is told %+v", notes)
 	}
 	moved = h.DeleteZone(ZoneID("dns", "old"))

@@ -90,7 +90,7 @@ func (s KeySource) Settings(p bind9.Purpose) (bind9.Settings, error) {
 func strong(text string) (bind9.Algorithm, error) {
 	a, err := bind9.ParseAlgorithm(text)
 	if a == bind9.SHA1 {
-		return "", errors.New("the algorithm is hmac-sha1, which is not taken any more; use hmac-sha256")
+		return "", errors.New("the algorithm hmac-sha1 is no longer accepted; use hmac-sha256")
 	}
 	return a, err
 }
@@ -110,9 +110,8 @@ func KeyIn(secret *corev1.Secret, ref v1beta1.RNDCSecretRef) (*bind9.Key, error)
 		return nil, err
 	}
 	if !forServers(secret, ref) {
-		return nil, fmt.Errorf("its items %.64s and %.64s are not those of a key, which are %s and %s, and nothing says "+
-			"that the Secret is for name servers; "+
-			"call the items so, or give the Secret the label %s=true or a name that begins with %s",
+		return nil, fmt.Errorf("its items %.64s and %.64s are not those of a key, %s and %s, and the Secret is not marked "+
+			"as one for name servers; rename the items, or give the Secret the label %s=true or a name that begins with %s",
 			ref.KeyNameKey, ref.SecretKey, bind9.ItemName, bind9.ItemSecret, zonefold.CredentialsLabel, objectPrefix)
 	}
 	k, err := bind9.KeyFromItems(secret.Data, bind9.ItemFields{Name: ref.KeyNameKey, Secret: ref.SecretKey,
@@ -125,7 +124,7 @@ func KeyIn(secret *corev1.Secret, ref v1beta1.RNDCSecretRef) (*bind9.Key, error)
 	}
 	// A message may quote the name of a key. In an item that a user chose it may be a password, and the user need not be
 	// somebody who may read Secrets.
-	return nil, fmt.Errorf("its items %.64s and %.64s are not the name and the secret of one; a name has letters, "+
+	return nil, fmt.Errorf("its items %.64s and %.64s are not the name and the secret of a key; a name has letters, "+
 		"digits, hyphens, underscores and dots, "+
 		"a secret is base64 of at least 16 octets, and the item %s, if there is one, says %s", ref.KeyNameKey, ref.SecretKey,
 		bind9.ItemAlgorithm, algorithm)

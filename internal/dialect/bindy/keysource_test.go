@@ -60,7 +60,7 @@ func TestWhatIsSaidAboutAKey(t *testing.T) {
 			error: "spec.rndcKey: rotateAfter"},
 		{name: "an algorithm that is not taken",
 			spec: v1beta1.Bind9InstanceSpec{RNDCKey: &v1beta1.RNDCKeyConfig{Algorithm: "hmac-sha1"}}, role: v1beta1.RolePrimary,
-			error: "spec.rndcKey: the algorithm is hmac-sha1"},
+			error: "spec.rndcKey: the algorithm hmac-sha1 is no longer accepted"},
 	} {
 		s := &Server{Instance: &v1beta1.Bind9Instance{Spec: tt.spec}, Parent: tt.parent, Role: tt.role}
 		source, err := s.KeySource()
@@ -126,7 +126,7 @@ func TestKeysThatSomebodyMade(t *testing.T) {
 			ref:  other, data: map[string]string{"n": "theirs", "s": good}, want: "theirs"},
 		{name: "credentials of somebody else that could be a key", meta: metav1.ObjectMeta{Name: "database"}, ref: other,
 			data:  map[string]string{"n": "admin", "s": good},
-			error: "nothing says that the Secret is for name servers", never: "admin"},
+			error: "the Secret is not marked as one for name servers", never: "admin"},
 		{name: "one item of somebody else that could be both", meta: metav1.ObjectMeta{Name: "database"},
 			ref:  v1beta1.RNDCSecretRef{KeyNameKey: "s", SecretKey: "s"},
 			data: map[string]string{"s": "c2l4dGVlbiBvY3RldHMsIG9yIG1vcmUh"}, error: "zonefold.dev/credentials", never: "c2l4"},

@@ -17,7 +17,8 @@ func checkLabels(field string, labels map[string]string) error {
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		problems := append(validation.IsQualifiedName(key), validation.IsValidLabelValue(labels[key])...)
 		if len(problems) > 0 {
-			return fmt.Errorf("%s has %.80q with the value %.80q, which is no label: %s", field, key, labels[key], problems[0])
+			return fmt.Errorf(
+				"%s has %.80q with the value %.80q, which is not a valid label: %s", field, key, labels[key], problems[0])
 		}
 	}
 	return nil
@@ -28,12 +29,12 @@ func checkAnnotations(field string, annotations map[string]string) error {
 	size := 0
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
 		if problems := validation.IsQualifiedName(strings.ToLower(key)); len(problems) > 0 {
-			return fmt.Errorf("%s has %.80q, which is no name of an annotation: %s", field, key, problems[0])
+			return fmt.Errorf("%s has %.80q, which is not a valid name of an annotation: %s", field, key, problems[0])
 		}
 		size += len(key) + len(annotations[key])
 	}
 	if size > maxAnnotations {
-		return fmt.Errorf("%s has %d octets, and may have %d", field, size, maxAnnotations)
+		return fmt.Errorf("%s has %d octets, more than %d", field, size, maxAnnotations)
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func CheckClusterName(kind, name string, primaries, secondaries int32) error {
 	}
 	if over := len(longest) - maxServiceName; over > 0 {
 		return fmt.Errorf(
-			"the name %s is too long: a Service like %s may have %d characters; make a %s with a name at least %d shorter",
+			"the name %s is too long: a Service such as %s may have %d characters; use a %s whose name is at least %d shorter",
 			name, longest, maxServiceName, kind, over)
 	}
 	if problems := validation.IsDNS1035Label(name); len(problems) > 0 {

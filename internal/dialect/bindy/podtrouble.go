@@ -34,7 +34,7 @@ func PodTroubles(pods []corev1.Pod) []string {
 		}
 	}
 	if more > 0 {
-		out = append(out, fmt.Sprintf("And %d pods more are not ready.", more))
+		out = append(out, fmt.Sprintf("%d more pods are not ready.", more))
 	}
 	return out
 }
@@ -71,9 +71,9 @@ func podTrouble(p *corev1.Pod) string {
 	case !slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
 		return c.State.Running != nil
 	}):
-		return fmt.Sprintf("Pod %s is being started; if that takes long, kubectl describe pod tells why.", p.Name)
+		return fmt.Sprintf("Pod %s is starting; if that takes long, kubectl describe pod shows why.", p.Name)
 	case slices.Equal(waiting, []string{BindcarContainer}):
-		return fmt.Sprintf("Pod %s does not have all of its zones yet.", p.Name)
+		return fmt.Sprintf("Pod %s does not yet have all of its zones.", p.Name)
 	}
 	return fmt.Sprintf("Pod %s is not ready yet: its containers %s do not answer.", p.Name, List(waiting))
 }
@@ -84,8 +84,8 @@ func containerTrouble(pod string, c *corev1.ContainerStatus) string {
 		switch w.Reason {
 		case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError",
 			"RegistryUnavailable":
-			return strings.TrimSpace(Sentence("Pod %s cannot have the image %s of its container %s: correct the image "+
-				"or the version in the spec, or make it available. %s",
+			return strings.TrimSpace(Sentence("Pod %s cannot pull the image %s of its container %s: correct the image or the "+
+				"version in the spec, or make the image available. %s",
 				pod, c.Image, c.Name, pullError(w.Message)))
 		case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
 			return Sentence("The container %s of Pod %s cannot be started: %s.", c.Name, pod, w.Message)
@@ -155,7 +155,7 @@ func shorten(s string) string {
 func Failures(d *appsv1.Deployment) []string {
 	for _, c := range d.Status.Conditions {
 		if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue {
-			return []string{Sentence("Pods cannot be made: %s.", c.Message)}
+			return []string{Sentence("Pods cannot be created: %s.", c.Message)}
 		}
 	}
 	return nil

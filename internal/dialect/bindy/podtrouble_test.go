@@ -30,8 +30,8 @@ func TestWhyPodsAreNotReady(t *testing.T) {
 			"'nonsense'\n2026-11-21T19:50:02.086Z exiting (due to fatal error)\n"}}
 	const broken = "The container bind9 of Pod p ended with exit code 1: /etc/bind/named.conf.options:1: unknown option " +
 		"'nonsense'; exiting (due to fatal error)."
-	const unpulled = "Pod p cannot have the image bind9:1 of its container bind9: correct the image or the version in " +
-		"the spec, or make it available. no such host 10.0.0.1->10.0.0.2:53."
+	const unpulled = "Pod p cannot pull the image bind9:1 of its container bind9: correct the image or the version in " +
+		"the spec, or make the image available. no such host 10.0.0.1->10.0.0.2:53."
 	for _, c := range []struct {
 		name   string
 		status corev1.PodStatus
@@ -56,11 +56,11 @@ func TestWhyPodsAreNotReady(t *testing.T) {
 				RestartCount: 3}, up), broken},
 		{"BIND was started again", status(corev1.ContainerStatus{State: running.State, LastTerminationState: ended,
 			RestartCount: 4}, up), broken},
-		{"zones are missing", status(up, running), "Pod p does not have all of its zones yet."},
+		{"zones are missing", status(up, running), "Pod p does not yet have all of its zones."},
 		{"BIND does not answer", status(running, running),
 			"Pod p is not ready yet: its containers api, bind9 do not answer."},
 		{"containers are made", status(waiting("ContainerCreating", ""), waiting("ContainerCreating", "")),
-			"Pod p is being started; if that takes long, kubectl describe pod tells why."},
+			"Pod p is starting; if that takes long, kubectl describe pod shows why."},
 		{"it was evicted", corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted",
 			Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}}},
 			"Pod p has failed: Evicted."},
@@ -77,8 +77,8 @@ func TestWhyPodsAreNotReady(t *testing.T) {
 	for _, name := range []string{"e", "d", "c", "b", "a"} {
 		many = append(many, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: status(up, running)})
 	}
-	want := []string{"Pod a does not have all of its zones yet.", "Pod b does not have all of its zones yet.",
-		"Pod c does not have all of its zones yet.", "And 2 pods more are not ready."}
+	want := []string{"Pod a does not yet have all of its zones.", "Pod b does not yet have all of its zones.",
+		"Pod c does not yet have all of its zones.", "2 more pods are not ready."}
 	if got := PodTroubles(many); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}

@@ -29,22 +29,22 @@ func Published(o *v1beta1.DNSZone) (zone.Snapshot, error) {
 	id := ZoneID(o.Namespace, o.Name)
 	edits, err := diff.Parse(o.Status.Published)
 	if err != nil {
-		return zone.Snapshot{}, fmt.Errorf("reading what %s says that is published: %w", id, err)
+		return zone.Snapshot{}, fmt.Errorf("reading the published content from %s: %w", id, err)
 	}
 	if len(edits) == 0 || edits[0].Type != rr.TypeSOA {
-		return zone.Snapshot{}, fmt.Errorf("reading what %s says that is published: %w", id, errNoSOA)
+		return zone.Snapshot{}, fmt.Errorf("reading the published content from %s: %w", id, errNoSOA)
 	}
 	out, err := diff.Redo(zone.Snapshot{ID: id, Name: edits[0].Name}, edits)
 	if err != nil {
-		return zone.Snapshot{}, fmt.Errorf("reading what %s says that is published: %w", id, err)
+		return zone.Snapshot{}, fmt.Errorf("reading the published content from %s: %w", id, err)
 	}
 	if out.Hash = zone.HashOf(out.Sets); !strings.HasPrefix(o.Status.Content, out.Hash+" ") {
-		return zone.Snapshot{}, fmt.Errorf("reading what %s says that is published: %w", id, errOtherContent)
+		return zone.Snapshot{}, fmt.Errorf("reading the published content from %s: %w", id, errOtherContent)
 	}
 	return out, nil
 }
 
 var (
 	errNoSOA        = errors.New("it has no SOA")
-	errOtherContent = errors.New("status.content is the hash of something else")
+	errOtherContent = errors.New("status.content is the hash of another content")
 )

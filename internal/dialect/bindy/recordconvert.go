@@ -120,11 +120,11 @@ func ConvertRecord(r Record, home Home) zone.Claim {
 		}
 	}
 	if err := convertOwner(&out.Where, string(r.Meta.Name)); err != nil {
-		refuse(zone.InvalidName, "has a name that is none: %v; correct it.", err)
+		refuse(zone.InvalidName, "has an invalid name: %v; correct it.", err)
 	}
 	data, err := r.Data()
 	if err != nil {
-		refuse(zone.InvalidSpec, "cannot be understood: %v; correct it.", err)
+		refuse(zone.InvalidSpec, "cannot be read: %v; correct it.", err)
 	}
 	for _, text := range data {
 		canonical, err := rr.ParseData(r.Type, text)
@@ -140,7 +140,7 @@ func ConvertRecord(r Record, home Home) zone.Claim {
 	if r.Meta.TTL != nil {
 		ttl, err := seconds("ttl", int64(*r.Meta.TTL))
 		if err != nil {
-			refuse(zone.InvalidSpec, "cannot be understood: %v; correct it.", err)
+			refuse(zone.InvalidSpec, "cannot be read: %v; correct it.", err)
 		}
 		out.TTL = &ttl
 	}

@@ -150,7 +150,7 @@ func sidecarOf(i *v1beta1.Bind9Instance, above *v1beta1.CommonSpec, s Settings) 
 	}
 	if err := CheckSidecarImage(out.image); err != nil {
 		return out, fmt.Errorf(
-			"bindcarConfig.image cannot be used: %w; take it out, and the operator's own is used, or name one of zonefold's",
+			"bindcarConfig.image cannot be used: %w; remove it to use the operator's own, or use one of zonefold's images",
 			err)
 	}
 	out.image, out.port, out.logLevel = cmp.Or(out.image, s.BindcarImage), cmp.Or(out.port, BindcarPort),
@@ -186,8 +186,8 @@ func (s *Server) store(c *v1beta1.StorageConfig) error {
 		return nil
 	}
 	if s.Replicas > 1 {
-		return fmt.Errorf("spec.replicas is %d, and a persistentVolumeClaim holds the zones of one pod; set replicas to 1, "+
-			"or make several instances", s.Replicas)
+		return fmt.Errorf("spec.replicas is %d, but a persistentVolumeClaim holds the zones of one pod; set replicas to 1, "+
+			"or create several instances", s.Replicas)
 	}
 	s.claim = &v1beta1.ClaimConfig{}
 	if c.PersistentVolumeClaim != nil {

@@ -42,7 +42,7 @@ func (s *Server) services() (dns, api *corev1.Service, err error) {
 	for _, p := range dns.Spec.Ports {
 		if s.leadsToAPI(p) {
 			return nil, nil, fmt.Errorf("the port %s of the Service leads to the sidecar's API, which a Service of type %s "+
-				"would show to the outside; leave it out, and use Service %s",
+				"would expose; remove it, and use Service %s",
 				p.Name, dns.Spec.Type, api.Name)
 		}
 	}
@@ -128,7 +128,7 @@ func (f fragment) layOver(spec *corev1.ServiceSpec) error {
 		return fmt.Errorf("%s cannot be used: %w", f.field, err)
 	}
 	if len(users.Ports) > maxPorts {
-		return fmt.Errorf("%s.ports cannot be used: there are %d, and may be %d", f.field, len(users.Ports), maxPorts)
+		return fmt.Errorf("%s.ports cannot be used: it has %d, more than %d", f.field, len(users.Ports), maxPorts)
 	}
 	ports, err := mergedPorts(spec.Ports, users.Ports)
 	if err != nil {
@@ -156,7 +156,7 @@ func mergedPorts(there, users []corev1.ServicePort) (out []corev1.ServicePort, e
 			p = mergedPort(there[i], p)
 		}
 		if p.Name == "" || p.Port == 0 {
-			return nil, fmt.Errorf("the port %q has the number %d; each needs a name, which tells it apart, and a number",
+			return nil, fmt.Errorf("the port %q has the number %d; each needs a unique name and a number",
 				p.Name, p.Port)
 		}
 		for _, o := range said {
@@ -198,7 +198,7 @@ func collide(a, b corev1.ServicePort) bool {
 func checkService(s *corev1.ServiceSpec) error {
 	if len(s.ExternalIPs) > 0 {
 		return errors.New(
-			"externalIPs would draw traffic that is for others; use type LoadBalancer or NodePort to be reached from outside")
+			"externalIPs would attract traffic for others; use type LoadBalancer or NodePort for access from outside")
 	}
 	if s.Type == corev1.ServiceTypeExternalName || s.ExternalName != "" {
 		return errors.New("type ExternalName and externalName lead to a name and not to the server's pods; use type " +

@@ -18,8 +18,8 @@ func CheckSidecarImage(image string) error {
 	if !existingSidecar.MatchString(repositoryOf(image)) {
 		return nil
 	}
-	return fmt.Errorf("the image %.200s is the sidecar of the existing Bindy, which cannot be told what zones a pod is "+
-		"to have, so that a pod without any would be taken for ready", image)
+	return fmt.Errorf("the image %.200s is the sidecar of the existing Bindy, which cannot learn the zones of a pod, so "+
+		"a pod without zones would become ready", image)
 }
 
 // repositoryOf is an image without its tag and digest.

@@ -47,8 +47,8 @@ func (u UserFile) In(key types.NamespacedName, sums map[string]string) (string, 
 	sum, ok := sums[u.File]
 	if !ok {
 		return "", &Trouble{v1beta1.ReasonConfigMapNotFound, Sentence(
-			"The ConfigMap %s, which configMapRefs.%s names, has no entry %s: add it. "+
-				"The pods are left as they are.", key, u.Field, u.File)}, nil
+			"The ConfigMap %s, which configMapRefs.%s names, has no entry %s; add it. The pods stay as they "+
+				"are.", key, u.Field, u.File)}, nil
 	}
 	return sum, nil, nil
 }

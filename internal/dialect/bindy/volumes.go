@@ -49,7 +49,7 @@ func userVolumes(volumes, mounts []v1beta1.Fragment) ([]corev1.Volume, []corev1.
 func checkVolume(v *corev1.Volume) error {
 	switch v.Name {
 	case "", configVolume, dataVolume, scratchVolume, tokenVolume:
-		return fmt.Errorf("its name is none, or one that is used already: %s, %s, %s, %s", configVolume, dataVolume,
+		return fmt.Errorf("its name is empty, or already in use: %s, %s, %s, %s", configVolume, dataVolume,
 			scratchVolume, tokenVolume)
 	}
 	var name string
@@ -65,14 +65,15 @@ func checkVolume(v *corev1.Volume) error {
 		source.PersistentVolumeClaim != nil:
 		name = source.PersistentVolumeClaim.ClaimName
 	default:
-		return fmt.Errorf("a volume is one of emptyDir, configMap, secret and persistentVolumeClaim")
+		return fmt.Errorf("a volume must be emptyDir, configMap, secret or persistentVolumeClaim")
 	}
 	return checkObject(name)
 }
 
 func checkObject(name string) error {
 	if !strings.HasPrefix(name, objectPrefix) {
-		return fmt.Errorf("it names %.80q, and names of objects that name servers may read begin with %s", name, objectPrefix)
+		return fmt.Errorf(
+			"it names %.80q, but name servers may read only objects whose names begin with %s", name, objectPrefix)
 	}
 	return nil
 }
@@ -83,7 +84,7 @@ func checkEnv(e *corev1.EnvVar) error {
 		return fmt.Errorf("it has no name")
 	}
 	if e.Name == requireContent {
-		return fmt.Errorf("without it a pod would be ready without its zones; leave it out")
+		return fmt.Errorf("changing it would make pods ready without their zones; remove it")
 	}
 	switch from := e.ValueFrom; {
 	case from == nil:
@@ -95,7 +96,7 @@ func checkEnv(e *corev1.EnvVar) error {
 	case from.FieldRef != nil || from.ResourceFieldRef != nil:
 		return nil
 	}
-	return fmt.Errorf("its valueFrom is none of secretKeyRef, configMapKeyRef, fieldRef and resourceFieldRef")
+	return fmt.Errorf("its valueFrom is not one of secretKeyRef, configMapKeyRef, fieldRef and resourceFieldRef")
 }
 
 func checkMount(m *corev1.VolumeMount, known map[string]bool) error {
@@ -103,7 +104,7 @@ func checkMount(m *corev1.VolumeMount, known map[string]bool) error {
 		return fmt.Errorf("spec.volumes has no volume of that name")
 	}
 	if m.SubPath != "" || m.SubPathExpr != "" {
-		return fmt.Errorf("subPath is not taken: such a mount never shows a change")
+		return fmt.Errorf("subPath is not accepted: such a mount never shows a change")
 	}
 	if m.MountPropagation != nil && *m.MountPropagation != corev1.MountPropagationNone {
 		return fmt.Errorf("mountPropagation can only be None")

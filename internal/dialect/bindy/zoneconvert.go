@@ -43,7 +43,7 @@ func ConvertZone(z *v1beta1.DNSZone, servers []netip.Addr) zone.Zone {
 	var err error
 	if out.Where.Name, err = ZoneName(z.Spec.ZoneName); err != nil {
 		out.Invalid = &zone.Refusal{Reason: zone.InvalidName, Message: fmt.Sprintf(
-			"%s has a zoneName that is no name of a zone: %v; correct it.", out.ID, err)}
+			"%s has a zoneName that is not the name of a zone: %v; correct it.", out.ID, err)}
 		return out
 	}
 	err = convertAuthority(&out, &z.Spec)
@@ -54,7 +54,7 @@ func ConvertZone(z *v1beta1.DNSZone, servers []netip.Addr) zone.Zone {
 		_, err = z.Spec.Cluster()
 	}
 	if err != nil {
-		out.Invalid = &zone.Refusal{Reason: zone.InvalidSpec, Message: fmt.Sprintf("%s cannot be understood: %v; correct it.",
+		out.Invalid = &zone.Refusal{Reason: zone.InvalidSpec, Message: fmt.Sprintf("%s cannot be read: %v; correct it.",
 			out.ID, err)}
 	}
 	return out
@@ -106,10 +106,10 @@ func convertAuthority(out *zone.Zone, spec *v1beta1.DNSZoneSpec) error {
 		return err
 	}
 	if out.MName, err = dnsname.Parse(a.PrimaryNS); err != nil {
-		return fmt.Errorf("the primary name server in its SOA is no name: %w", err)
+		return fmt.Errorf("the primary name server in its SOA is not a name: %w", err)
 	}
 	if out.RName, err = dnsname.Parse(a.Mailbox); err != nil {
-		return fmt.Errorf("the adminEmail in its SOA is no mailbox: %w", err)
+		return fmt.Errorf("the adminEmail in its SOA is not a mailbox: %w", err)
 	}
 	out.SOATTL = new(uint32)
 	for _, n := range []struct {
@@ -125,12 +125,12 @@ func convertAuthority(out *zone.Zone, spec *v1beta1.DNSZoneSpec) error {
 		}
 	}
 	if a.Serial < 0 || a.Serial > math.MaxUint32 {
-		return fmt.Errorf("the serial is %d; it has to be from 0 to %d", a.Serial, uint32(math.MaxUint32))
+		return fmt.Errorf("the serial is %d; it must be from 0 to %d", a.Serial, uint32(math.MaxUint32))
 	}
 	if out.Retry >= out.Refresh || uint64(out.Expire) <= uint64(out.Refresh)+uint64(out.Retry) {
 		out.Warnings = append(out.Warnings, zone.Note{Reason: zone.InvalidTimers, Message: fmt.Sprintf(
-			"%s has SOA timers that secondaries cannot work with: retry (%d) has to be less than refresh (%d), and expire "+
-				"(%d) more than both together.",
+			"%s has SOA timers that secondaries cannot work with: retry (%d) must be less than refresh (%d), and expire (%d) "+
+				"more than both together.",
 			out.ID, out.Retry, out.Refresh, out.Expire)})
 	}
 	return nil
@@ -139,7 +139,7 @@ func convertAuthority(out *zone.Zone, spec *v1beta1.DNSZoneSpec) error {
 // seconds reads a TTL or timer (RFC 2181 §8).
 func seconds(field string, n int64) (uint32, error) {
 	if n < 0 || n > math.MaxInt32 {
-		return 0, fmt.Errorf("%s is %d; it has to be from 0 to %d seconds", field, n, math.MaxInt32)
+		return 0, fmt.Errorf("%s is %d; it must be from 0 to %d seconds", field, n, math.MaxInt32)
 	}
 	return uint32(n), nil
 }
@@ -155,7 +155,7 @@ func convertServers(out *zone.Zone, spec *v1beta1.DNSZoneSpec) error {
 	for _, s := range servers {
 		name, err := dnsname.Parse(s.Name)
 		if err != nil {
-			return fmt.Errorf("the name server %.100q is no name: %w", s.Name, err)
+			return fmt.Errorf("the name server %.100q is not a name: %w", s.Name, err)
 		}
 		names = append(names, name.String())
 		if name.Under(out.Where.Name) {

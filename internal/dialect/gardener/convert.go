@@ -66,7 +66,7 @@ func dataOf(kind rr.Type, value string) (string, error) {
 			return "", err
 		}
 		if a.Is4() != (kind == rr.TypeA) {
-			return "", fmt.Errorf("it is no address of an %s record", kind)
+			return "", fmt.Errorf("it is not an address for an %s record", kind)
 		}
 		return rr.ParseData(kind, a.String())
 	case rr.TypeCNAME:
@@ -129,7 +129,7 @@ func Settings(s *v1alpha1.DNSRecordSpec) (map[string]string, error) {
 	decoder := json.NewDecoder(bytes.NewReader(s.ProviderConfig.Raw))
 	decoder.UseNumber()
 	if err := decoder.Decode(&fields); err != nil {
-		return nil, Misconfigured("spec.providerConfig is no object; write one with settings, or leave it out.")
+		return nil, Misconfigured("spec.providerConfig is not an object; write one with settings, or remove it.")
 	}
 	out := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
@@ -137,7 +137,7 @@ func Settings(s *v1alpha1.DNSRecordSpec) (map[string]string, error) {
 			continue
 		}
 		if !slices.Contains(settings, name) {
-			return nil, Misconfigured("spec.providerConfig.%s is no setting that a DNSRecord may have; remove it. There are %s.",
+			return nil, Misconfigured("spec.providerConfig.%s is not a setting of DNSRecords; remove it. Settings are %s.",
 				name, strings.Join(settings, ", "))
 		}
 		switch v := fields[name].(type) {
@@ -145,7 +145,7 @@ func Settings(s *v1alpha1.DNSRecordSpec) (map[string]string, error) {
 			out[name] = fmt.Sprint(v)
 		default:
 			return nil, Misconfigured(
-				"spec.providerConfig.%s is no text, number, true or false; write one of these, or remove it.", name)
+				"spec.providerConfig.%s is not a text, number, true or false; write one of these, or remove it.", name)
 		}
 	}
 	return out, nil

@@ -27,8 +27,8 @@ func Faults(s *v1alpha1.DNSRecordSpec) []string {
 	}
 	fault(s.Type == "", "spec.type is empty; name the kind of DNS service, such as aws-route53.")
 	fault(s.SecretRef.Name == "", "spec.secretRef.name is empty; name the Secret with the credentials.")
-	fault(s.Region != nil && *s.Region == "", "spec.region is empty; name a region, or leave it out.")
-	fault(s.Zone != nil && *s.Zone == "", "spec.zone is empty; name a hosted zone, or leave it out.")
+	fault(s.Region != nil && *s.Region == "", "spec.region is empty; name a region, or remove it.")
+	fault(s.Zone != nil && *s.Zone == "", "spec.zone is empty; name a hosted zone, or remove it.")
 	name := nameFault(s)
 	fault(name != "", "spec.name is %q: %s.", s.Name, name)
 	fault(!slices.Contains(recordTypes, s.RecordType), "spec.recordType is %q; it is one of %s.", s.RecordType,
@@ -48,7 +48,7 @@ func Faults(s *v1alpha1.DNSRecordSpec) []string {
 func UpdateFaults(old, o *v1alpha1.DNSRecord) []string {
 	if !o.DeletionTimestamp.IsZero() {
 		if !equality.Semantic.DeepEqual(old.Spec, o.Spec) {
-			return []string{"spec may not be changed any more: the object is being deleted."}
+			return []string{"spec can no longer be changed: the object is being deleted."}
 		}
 		return nil
 	}
@@ -58,7 +58,7 @@ func UpdateFaults(old, o *v1alpha1.DNSRecord) []string {
 		{"recordType", old.Spec.RecordType, o.Spec.RecordType},
 	} {
 		if f.was != f.is {
-			out = append(out, fmt.Sprintf("spec.%s may not be changed (it is %q); delete the object, and create another one.",
+			out = append(out, fmt.Sprintf("spec.%s may not be changed (it is %q); delete the object, and create another.",
 				f.field, f.was))
 		}
 	}
@@ -84,7 +84,7 @@ func fqdnFault(name string) string {
 	}
 	labels := strings.Split(name, ".")
 	if len(labels) < 2 {
-		return "it has to have at least two labels, such as api.example.com"
+		return "it needs at least two labels, such as api.example.com"
 	}
 	for _, l := range labels {
 		if wrong := validation.IsDNS1123Label(l); len(wrong) > 0 {
@@ -98,7 +98,7 @@ func valueFault(kind, value string) string {
 	switch kind {
 	case "A", "AAAA":
 		if a, err := netip.ParseAddr(value); err != nil || a.Zone() != "" {
-			return "it is no IP address; write one such as 192.0.2.1 or 2001:db8::1"
+			return "it is not an IP address; write one such as 192.0.2.1 or 2001:db8::1"
 		}
 	case "CNAME":
 		return fqdnFault(value)

@@ -32,7 +32,7 @@ func RecordID(namespace, name string) zone.ID {
 func Policy() zone.Policy {
 	return zone.Policy{
 		Pinned: true, Heap: true, MaxSet: dnshook.MaxValues,
-		Words: zone.Words{Remedy: "have its administrator add it to spec.allowed, or choose another name"},
+		Words: zone.Words{Remedy: "ask its administrator to add it to spec.allowed, or choose another name"},
 	}
 }
 
@@ -54,9 +54,8 @@ func ConvertClass(c *v1alpha1.DNSClass) zone.Zone {
 	if n := zone.RulesWithin(out.Rules); n < len(out.Rules) {
 		out.Rules = out.Rules[:n]
 		out.Warnings = append(out.Warnings, zone.Note{Reason: zone.InvalidRule, Message: fmt.Sprintf(
-			"spec.allowed of %s has more than the %d items, namespaces and names that a class may have together; the last "+
-				"ones allow nothing; "+
-				"write fewer, with wider names.", out.ID, zone.MaxRuleParts)})
+			"spec.allowed of %s has more than the %d items, namespaces and names that a class may have; the last ones allow "+
+				"nothing; write fewer, with wider names.", out.ID, zone.MaxRuleParts)})
 	}
 	if len(c.Spec.Allowed) == 0 {
 		rule, _ := convertAllowance(v1alpha1.Allowance{})
@@ -104,7 +103,8 @@ func ConvertRecord(r *v1alpha1.DNSRecord) (zone.Claim, Wanted) {
 	record, data, err := wireOf(&r.Spec)
 	if err == nil && r.Spec.TTL != nil {
 		if ttl := *r.Spec.TTL; ttl < 1 {
-			err = &dnshook.Error{Code: dnshook.CodeInvalidRecord, Message: fmt.Sprintf("the ttl %d is not from 1 to %d seconds",
+			err = &dnshook.Error{Code: dnshook.CodeInvalidRecord, Message: fmt.Sprintf(
+				"the ttl is %d; it must be from 1 to %d seconds",
 				ttl, math.MaxInt32)}
 		} else {
 			seconds := uint32(ttl)
@@ -171,7 +171,7 @@ func wireOf(spec *v1alpha1.DNSRecordSpec) (dnshook.Record, []string, error) {
 			}
 			if *n.from < 0 || *n.from > math.MaxUint16 {
 				return raw, nil, &dnshook.Error{Code: dnshook.CodeInvalidRecord, Message: fmt.Sprintf(
-					"metadata.%s is %d, and not from 0 to %d", n.name, *n.from, math.MaxUint16)}
+					"metadata.%s is %d; it must be from 0 to %d", n.name, *n.from, math.MaxUint16)}
 			}
 			number := uint16(*n.from)
 			*n.into = &number

@@ -54,8 +54,8 @@ func ConvertZone(z *v1alpha1.Zone) zone.Zone {
 	convertRules(&out, z.Spec.Delegations)
 	if out.Retry >= out.Refresh || uint64(out.Expire) <= uint64(out.Refresh)+uint64(out.Retry) {
 		out.Warnings = append(out.Warnings, zone.Note{Reason: zone.InvalidTimers, Message: fmt.Sprintf(
-			"%s has SOA timers that secondaries cannot work with: retry (%d) has to be less than refresh (%d), and expire "+
-				"(%d) more than both together.",
+			"%s has SOA timers that secondaries cannot work with: retry (%d) must be less than refresh (%d), and expire (%d) "+
+				"more than both together.",
 			out.ID, out.Retry, out.Refresh, out.Expire)})
 	}
 	return out
@@ -77,7 +77,7 @@ func convertRules(out *zone.Zone, delegations []v1alpha1.Delegation) {
 	if n := zone.RulesWithin(out.Rules); n < len(out.Rules) {
 		out.Rules = out.Rules[:n]
 		out.Warnings = append(out.Warnings, zone.Note{Reason: zone.InvalidRule, Message: fmt.Sprintf(
-			"The delegations of %s have more than the %d rules, namespaces, patterns and types that a Zone may have together; "+
+			"The delegations of %s have more than the %d rules, namespaces, patterns and types that a Zone may have; "+
 				"rule %d and those after it grant nothing; write fewer, with wider patterns.", out.ID, zone.MaxRuleParts, at[n])})
 	}
 }
@@ -124,11 +124,11 @@ func convertWhere(id zone.ID, domainName string, ref *v1alpha1.ZoneRef) (zone.Wh
 	if err != nil {
 		where.Name, where.Relative = dnsname.Name{}, dnsname.Relative{}
 		return where, &zone.Refusal{Reason: zone.InvalidName, Message: fmt.Sprintf(
-			"%s has a domainName that is no domain name: %v; correct it.", id, err)}
+			"%s has a domainName that is not a domain name: %v; correct it.", id, err)}
 	}
 	if where.Name.IsZero() && where.Ref.IsZero() {
 		return where, &zone.Refusal{Reason: zone.InvalidSpec, Message: fmt.Sprintf(
-			"%s has the partial domainName %q and no zoneRef; end it with a dot, or say with zoneRef which Zone it belongs to.",
+			"%s has the partial domainName %q and no zoneRef; end it with a dot, or set zoneRef to the Zone that it belongs to.",
 			id, domainName)}
 	}
 	return where, nil
@@ -161,7 +161,7 @@ func zoneNumbers(out *zone.Zone, n v1alpha1.ZoneNumbers) *zone.Refusal {
 // outOfRange refuses what a TTL or timer cannot be (RFC 2181 §8).
 func outOfRange(id zone.ID, field string, value int64) *zone.Refusal {
 	return &zone.Refusal{Reason: zone.InvalidSpec, Message: fmt.Sprintf(
-		"%s has the %s %d; it has to be from 0 to %d seconds.", id, field, value, math.MaxInt32)}
+		"%s has the %s %d; it must be from 0 to %d seconds.", id, field, value, math.MaxInt32)}
 }
 
 func zoneNames(out *zone.Zone, spec *v1alpha1.ZoneSpec) *zone.Refusal {
@@ -175,7 +175,7 @@ func zoneNames(out *zone.Zone, spec *v1alpha1.ZoneSpec) *zone.Refusal {
 		name, err := dnsname.Parse(f.value)
 		if err != nil {
 			return &zone.Refusal{Reason: zone.InvalidSpec, Message: fmt.Sprintf(
-				"%s has an %s that is no absolute domain name: %v; correct it.", out.ID, f.name, err)}
+				"%s has an %s that is not an absolute domain name: %v; correct it.", out.ID, f.name, err)}
 		}
 		*f.into = name
 	}
@@ -189,7 +189,7 @@ func convertReverse(out *zone.Zone, r *v1alpha1.Reverse) *zone.Refusal {
 	}
 	if r.Conflict != "" && r.Conflict != v1alpha1.ReverseOldest {
 		return &zone.Refusal{Reason: zone.InvalidSpec, Message: fmt.Sprintf(
-			"%s has the reverse.conflict %q; the only one there is is %s.", out.ID, r.Conflict, v1alpha1.ReverseOldest)}
+			"%s has the reverse.conflict %q; the only valid value is %s.", out.ID, r.Conflict, v1alpha1.ReverseOldest)}
 	}
 	out.Reverse = &zone.Reverse{Namespaces: slices.Compact(slices.Sorted(slices.Values(r.From)))}
 	switch {
@@ -252,14 +252,14 @@ func convertData(out *zone.Claim, spec *v1alpha1.RecordSpec) *zone.Refusal {
 		return &zone.Refusal{Reason: reason, Message: fmt.Sprintf("%s has ", out.ID) + fmt.Sprintf(format, args...)}
 	}
 	if class := spec.ClassOrDefault(); class != "IN" {
-		return refuse(zone.ClassMismatch, "the class %s, and zones have the class IN; use that.", class)
+		return refuse(zone.ClassMismatch, "the class %s, but zones have the class IN; use that.", class)
 	}
 	t, err := rr.ParseType(string(spec.Type))
 	if err != nil {
-		return refuse(zone.InvalidType, "a type that is none: %v; correct it.", err)
+		return refuse(zone.InvalidType, "an invalid type: %v; correct it.", err)
 	}
 	if why := t.Refused(); why != "" {
-		return refuse(zone.InvalidType, "the type %s, which nobody may write: %s.", t, why)
+		return refuse(zone.InvalidType, "the type %s, which cannot be written: %s.", t, why)
 	}
 	out.Type = t
 	data, err := rr.ParseData(t, spec.RData)

@@ -43,7 +43,7 @@ func TestWhatAZoneSaysToTheCore(t *testing.T) {
 		{"a rule with a pattern of records that is none is void",
 			`{domainName: example.org., delegations: [{records: [{pattern: "a..b"}]}]}`,
 			"example.org. ttl 360 soa 86400 7200 3600000 360 warned: InvalidRule"},
-		{"a rule with a type that is none is void as a whole",
+		{"a rule with an invalid type is void as a whole",
 			`{domainName: example.org., delegations: [{zones: ["*"], records: [{pattern: "*", types: [A, X-Y]}]}]}`,
 			"example.org. ttl 360 soa 86400 7200 3600000 360 warned: InvalidRule"},
 		{"PTR records are of the Zone's own namespace", `{domainName: 10.in-addr.arpa., reverse: {}}`,
@@ -54,11 +54,11 @@ func TestWhatAZoneSaysToTheCore(t *testing.T) {
 			"10.in-addr.arpa. ttl 360 soa 86400 7200 3600000 360 reverse []"},
 
 		{"a way to solve conflicts that nobody knows", `{domainName: 10.in-addr.arpa., reverse: {conflict: all}}`,
-			`refused: InvalidSpec: Zone a/z has the reverse.conflict "all"; the only one there is is oldest.`},
+			`refused: InvalidSpec: Zone a/z has the reverse.conflict "all"; the only valid value is oldest.`},
 		{"a partial name needs a zoneRef", `{domainName: sub}`,
-			`refused: InvalidSpec: Zone a/z has the partial domainName "sub" and no zoneRef; end it with a dot, or say with zoneRef which Zone it belongs to.`},
+			`refused: InvalidSpec: Zone a/z has the partial domainName "sub" and no zoneRef; end it with a dot, or set zoneRef to the Zone that it belongs to.`},
 		{"a dot that is escaped does not end a name", `{domainName: 'sub\.'}`,
-			`refused: InvalidSpec: Zone a/z has the partial domainName "sub\\." and no zoneRef; end it with a dot, or say with zoneRef which Zone it belongs to.`},
+			`refused: InvalidSpec: Zone a/z has the partial domainName "sub\\." and no zoneRef; end it with a dot, or set zoneRef to the Zone that it belongs to.`},
 		{"a full name and a zoneRef contradict each other", `{domainName: example.org., zoneRef: {name: org}}`,
 			"refused: InvalidSpec: Zone a/z has both a fully qualified domainName (example.org.) and a zoneRef; remove " +
 				"one of them."},
@@ -67,9 +67,9 @@ func TestWhatAZoneSaysToTheCore(t *testing.T) {
 		{"a zone cannot start at a wildcard", `{domainName: "*.example.org."}`,
 			`refused: InvalidName: Zone a/z has the domainName "*.example.org.", but a zone cannot start at a wildcard (RFC 4592 §4.2); name each zone.`},
 		{"a TTL above 2147483647", `{domainName: example.org., ttl: 2147483648}`,
-			"refused: InvalidSpec: Zone a/z has the ttl 2147483648; it has to be from 0 to 2147483647 seconds."},
+			"refused: InvalidSpec: Zone a/z has the ttl 2147483648; it must be from 0 to 2147483647 seconds."},
 		{"a negative timer", `{domainName: example.org., retry: -1}`,
-			"refused: InvalidSpec: Zone a/z has the retry -1; it has to be from 0 to 2147483647 seconds."},
+			"refused: InvalidSpec: Zone a/z has the retry -1; it must be from 0 to 2147483647 seconds."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			z := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "z"}}
@@ -166,13 +166,13 @@ func TestWhatARecordSaysToTheCore(t *testing.T) {
 			"www.example.org. A 192.0.2.1"},
 
 		{"another class", `{domainName: www.example.org., class: CH, type: TXT, rdata: x}`,
-			"refused: ClassMismatch: Record a/r has the class CH, and zones have the class IN; use that."},
+			"refused: ClassMismatch: Record a/r has the class CH, but zones have the class IN; use that."},
 		{"a TTL above 2147483647", `{domainName: www.example.org., type: A, rdata: 192.0.2.1, ttl: 2147483648}`,
-			"refused: InvalidSpec: Record a/r has the ttl 2147483648; it has to be from 0 to 2147483647 seconds."},
+			"refused: InvalidSpec: Record a/r has the ttl 2147483648; it must be from 0 to 2147483647 seconds."},
 		{"a partial name without a zoneRef", `{domainName: www, type: A, rdata: 192.0.2.1}`,
-			`refused: InvalidSpec: Record a/r has the partial domainName "www" and no zoneRef; end it with a dot, or say with zoneRef which Zone it belongs to.`},
+			`refused: InvalidSpec: Record a/r has the partial domainName "www" and no zoneRef; end it with a dot, or set zoneRef to the Zone that it belongs to.`},
 		{"of two faults the name is told first", `{domainName: a..b., type: A, rdata: x}`, "refused: InvalidName"},
-		{"a type that is none", `{domainName: www.example.org., type: X-Y, rdata: x}`, "refused: InvalidType"},
+		{"an invalid type", `{domainName: www.example.org., type: X-Y, rdata: x}`, "refused: InvalidType"},
 		{"a SOA is the operator's", `{domainName: www.example.org., type: SOA, rdata: x}`, "refused: InvalidType"},
 		{"a signature is the server's", `{domainName: www.example.org., type: RRSIG, rdata: x}`, "refused: InvalidType"},
 		{"a meta type", `{domainName: www.example.org., type: ANY, rdata: x}`, "refused: InvalidType"},

@@ -28,7 +28,7 @@ func TestTheCoreNamesTheFieldsOfTheDialect(t *testing.T) {
 		{"a Zone that no delegation lets in", map[string]string{"Zone a/org": org, "Zone b/z": below},
 			`Zone a/org has no delegation that gives b.org. to namespace b; add one with zones: ["b"] to it.`},
 		{"a Zone that none of its own namespace lets in", map[string]string{"Zone b/org": org, "Zone b/z": below},
-			`so it has no records of Zone b/z; to have it delegate, add one with zones: ["b"] to it.`},
+			`so it has no records of Zone b/z; to change that, add one with zones: ["b"] to it.`},
 		{"a Record that no delegation lets in",
 			map[string]string{"Zone a/org": org, "Record b/z": `{domainName: www.org., ` + address},
 			`no delegation that gives www.org. A to namespace b; add one with records: [{pattern: "www"}] to it.`},

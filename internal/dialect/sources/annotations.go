@@ -94,8 +94,8 @@ func ttlOf(o metav1.Object, w *Wish) *uint32 {
 		seconds, err = int64(d.Seconds()), nil
 	}
 	if err != nil || seconds < 1 || seconds > math.MaxInt32 {
-		w.note(InvalidAnnotation, "has the annotation %s with the value %q, which is no time from 1 to %d seconds, so the "+
-			"TTL is that of the zone; correct it", Prefix+ttlKey, text, math.MaxInt32)
+		w.note(InvalidAnnotation, "has the annotation %s with the value %q, which is not a time from 1 to %d seconds, so "+
+			"the zone's TTL applies; correct it", Prefix+ttlKey, text, math.MaxInt32)
 		return nil
 	}
 	ttl := uint32(seconds)
@@ -115,7 +115,7 @@ func unheld(o metav1.Object, w *Wish) {
 		}
 	}
 	if slices.Sort(found); len(found) > 0 {
-		w.note(UnsupportedAnnotation, "has annotations with which nothing is done, because they ask a provider for what "+
-			"records do not say: %s; remove them", strings.Join(found, ", "))
+		w.note(UnsupportedAnnotation, "has annotations that are ignored, because they ask a provider for more than records "+
+			"can say: %s; remove them", strings.Join(found, ", "))
 	}
 }

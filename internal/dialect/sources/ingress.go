@@ -31,7 +31,7 @@ func (v *Inventory) ingress(in *networkingv1.Ingress, w *Wish) {
 		case annotatedHosts:
 			defined = nil
 		default:
-			w.note(InvalidAnnotation, "has the annotation %s with the value %q, so none of its names counts; say %s or %s",
+			w.note(InvalidAnnotation, "has the annotation %s with the value %q, so none of its names counts; write %s or %s",
 				Prefix+ingressSourceKey, only, definedHosts, annotatedHosts)
 			defined, said = nil, nil
 		}

@@ -34,8 +34,8 @@ func (w *Wish) Keep(before []Endpoint) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	w.note(AddressLost, "has no address for %s at the moment; the records stay as they were until it has one, or does "+
-		"not ask for the name any more", strings.Join(names[:min(len(names), zone.MaxNotes)], ", "))
+	w.note(AddressLost, "has no address for %s at the moment; the records stay as they are until it has one, or no "+
+		"longer asks for the name", strings.Join(names[:min(len(names), zone.MaxNotes)], ", "))
 }
 
 // asks reports whether the object asks for a name. Of a Gateway that nobody knows, any name may be one that the route
@@ -105,7 +105,7 @@ func (w *Wish) Restore(e Endpoint) {
 func Unaddressed(id zone.ID, name string) zone.Verdict {
 	at, _ := dnsname.Parse(name + ".") // one that cannot be read has no name
 	return zone.Verdict{Reason: AddressLost, Name: at, Message: fmt.Sprintf(
-		"%s asks for %s and has no address for it: its status, or that of its Gateway, says none, or nobody has "+
-			"accepted it; what was published of it stays until then. Wait for that, or say one with the annotation %s.",
+		"%s asks for %s but has no address for it: its status, or that of its Gateway, has none, or it is not accepted. "+
+			"Its published records stay. Wait for an address, or set one with the annotation %s.",
 		id, name, Prefix+targetKey)}
 }

@@ -39,7 +39,7 @@ func dnsEndpoint(d *externaldns.DNSEndpoint, w *Wish) {
 	for i, e := range d.Spec.Endpoints {
 		t, err := rr.ParseType(e.RecordType)
 		if err != nil {
-			w.note(zone.InvalidType, "has an endpoint %d with a type that is none: %v; correct it", i, err)
+			w.note(zone.InvalidType, "has an endpoint %d with an invalid type: %v; correct it", i, err)
 			continue
 		}
 		if len(e.Targets) == 0 {
@@ -47,8 +47,8 @@ func dnsEndpoint(d *externaldns.DNSEndpoint, w *Wish) {
 			continue
 		}
 		if e.SetIdentifier != "" || len(e.ProviderSpecific) > 0 {
-			w.note(UnsupportedAnnotation, "has an endpoint %d, %s %s, with a setIdentifier or providerSpecific, with which "+
-				"nothing is done; remove them", i, e.DNSName, t)
+			w.note(UnsupportedAnnotation, "has an endpoint %d, %s %s, with a setIdentifier or providerSpecific, which is "+
+				"ignored; remove them", i, e.DNSName, t)
 		}
 		var ttl *uint32
 		if e.RecordTTL > 0 && e.RecordTTL <= 1<<31-1 {

@@ -113,7 +113,7 @@ func (v *Inventory) routeNames(r *route, w *Wish) []string {
 		return names
 	case "":
 	default:
-		w.note(InvalidAnnotation, "has the annotation %s with the value %q, which means nothing; say %s or %s",
+		w.note(InvalidAnnotation, "has the annotation %s with the value %q, which has no meaning; write %s or %s",
 			Prefix+gatewaySourceKey, only, definedHosts, annotatedHosts)
 	}
 	names = append(names, said...)

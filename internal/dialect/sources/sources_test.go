@@ -119,22 +119,19 @@ func TestWhatObjectsAskFor(t *testing.T) {
 			want: `Service a/s: a.example.org. A 192.0.2.1`},
 		{name: "and one alias only", objects: `
 			{kind: Service, metadata: {name: s, annotations: {hostname: a.example.org, target: "x.example.net,y.example.net"}}}`,
-			want: `Service a/s: InvalidData: Service a/s has 2 names as targets of a.example.org., and a name is an alias of ` +
-				`one other only (RFC 1034 §3.6.2); say one with the annotation external-dns.kubernetes.io/target.`},
+			want: `Service a/s: InvalidData: Service a/s has 2 names as targets of a.example.org., but a name can be an alias of only one other (RFC 1034 §3.6.2); choose one with the annotation external-dns.kubernetes.io/target.`},
 		{name: "what is no name is refused", objects: `
 			{kind: Ingress, metadata: {name: i, annotations: {target: 192.0.2.1}}, spec: {rules: [{host: a..example.org}]}}`,
-			want: `Ingress a/i: InvalidName: Ingress a/i asks for "a..example.org", which is no domain name: ` +
-				`"a..example.org." has an empty label; correct it.`},
+			want: `Ingress a/i: InvalidName: Ingress a/i asks for "a..example.org", which is not a domain name: "a..example.org." has an empty label; correct it.`},
 		{name: "what is for a provider is told, and what cannot be read", objects: `
 			{kind: Service, metadata: {name: s, annotations: {hostname: a.example.org, target: 192.0.2.1, ttl: soon,
 			aws-weight: "10", set-identifier: x}}}`,
 			want: `
 			Service a/s: a.example.org. A 192.0.2.1
-			UnsupportedAnnotation: Service a/s has annotations with which nothing is done, because they ask a provider for ` +
-				`what records do not say: external-dns.kubernetes.io/aws-weight, ` +
+			UnsupportedAnnotation: Service a/s has annotations that are ignored, because they ask a provider for more than records can say: external-dns.kubernetes.io/aws-weight, ` +
 				`external-dns.kubernetes.io/set-identifier; remove them.
 			InvalidAnnotation: Service a/s has the annotation external-dns.kubernetes.io/ttl with the value "soon", ` +
-				`which is no time from 1 to 2147483647 seconds, so the TTL is that of the zone; correct it.`},
+				`which is not a time from 1 to 2147483647 seconds, so the zone's TTL applies; correct it.`},
 		{name: "a Service on ports of nodes, with SRV records", objects: node + `
 ---
 {kind: Service, metadata: {name: s, annotations: {hostname: a.example.org}}, spec: {type: NodePort,
@@ -172,7 +169,7 @@ func TestWhatObjectsAskFor(t *testing.T) {
 			DNSEndpoint a/d: InvalidData: DNSEndpoint a/d has the target "192.0.2.300" for the A records at b.example.org., ` +
 				`which cannot be read: A data "192.0.2.300" is not an IPv4 address; correct it.
 			AddressLost: DNSEndpoint a/d has an endpoint 3, c.example.org A, without targets; add some.
-			InvalidType: DNSEndpoint a/d has an endpoint 4 with a type that is none: "X-Y" is not a record type: write its ` +
+			InvalidType: DNSEndpoint a/d has an endpoint 4 with an invalid type: "X-Y" is not a record type: write its ` +
 				`name, or TYPE and its number; correct it.`},
 		{name: "a template names what has no name",
 			options: Options{Template: parsed(t, "{{.Name}}.{{.Namespace}}.example.org")},

@@ -80,7 +80,7 @@ func (w *Wish) add(e Endpoint) {
 	if e.Targets = unique(slices.Clone(e.Targets)); len(w.Endpoints) < maxSets {
 		w.Endpoints = append(w.Endpoints, e)
 	} else if len(w.Notes) == 0 || w.Notes[len(w.Notes)-1].Reason != TooManyNames {
-		w.note(TooManyNames, "asks for more than %d sets, and the others do not count; divide it", maxSets)
+		w.note(TooManyNames, "asks for more than %d sets, and the others are ignored; divide it", maxSets)
 	}
 }
 
@@ -151,13 +151,13 @@ func (w *Wish) claim(host string, e Endpoint) zone.Claim {
 	}
 	if err != nil {
 		out.Invalid = &zone.Refusal{Reason: zone.InvalidName, Message: fmt.Sprintf(
-			"%s asks for %q, which is no domain name: %v; correct it.", w.ID, host, err)}
+			"%s asks for %q, which is not a domain name: %v; correct it.", w.ID, host, err)}
 		return out
 	}
 	out.Where.Name = name
 	if why := e.Type.Refused(); why != "" {
 		out.Invalid = &zone.Refusal{Reason: zone.InvalidType, Message: fmt.Sprintf(
-			"%s asks for records of the type %s at %s, which nobody may write: %s.", w.ID, e.Type, name, why)}
+			"%s asks for records of the type %s at %s, which cannot be written: %s.", w.ID, e.Type, name, why)}
 		return out
 	}
 	for _, target := range e.Targets {
@@ -172,8 +172,8 @@ func (w *Wish) claim(host string, e Endpoint) zone.Claim {
 	}
 	if out.Data = unique(out.Data); e.Type == rr.TypeCNAME && len(out.Data) > 1 {
 		out.Invalid = &zone.Refusal{Reason: zone.InvalidData, Message: fmt.Sprintf(
-			"%s has %d names as targets of %s, and a name is an alias of one other only (RFC 1034 §3.6.2); "+
-				"say one with the annotation %s.", w.ID, len(out.Data), name, Prefix+targetKey)}
+			"%s has %d names as targets of %s, but a name can be an alias of only one other (RFC 1034 §3.6.2); choose one "+
+				"with the annotation %s.", w.ID, len(out.Data), name, Prefix+targetKey)}
 	}
 	return out
 }

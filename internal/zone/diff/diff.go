@@ -230,7 +230,7 @@ func back(now zone.Snapshot, revisions []Revision, serial uint32) (steps []stepB
 	}) {
 		return nil, "", fmt.Errorf("the history of %s has no content with serial %d", now.Name, serial)
 	}
-	gap := fmt.Errorf("the history of %s has a gap after serial %d: what was published then cannot be told", now.Name,
+	gap := fmt.Errorf("the history of %s has a gap after serial %d, so the content of that time is not known", now.Name,
 		serial)
 	hash, bound := now.Hash, newest(revisions)
 	for range revisions {
@@ -242,8 +242,8 @@ func back(now zone.Snapshot, revisions []Revision, serial uint32) (steps []stepB
 			return steps, hash, nil
 		}
 		if r.LeftOut {
-			return nil, "", fmt.Errorf("the change to serial %d of %s is not kept: it was too large, or is where the "+
-				"history begins; nobody can go back past it", r.Serial, now.Name)
+			return nil, "", fmt.Errorf("the change to serial %d of %s is not kept: it was too large, or the history begins "+
+				"there; a rollback cannot go further back", r.Serial, now.Name)
 		}
 		edits, err := Parse(r.Delta)
 		if err != nil {
@@ -280,8 +280,8 @@ func before(revisions []Revision, serial uint32) (Revision, bool) {
 // verified returns the content if it has a hash.
 func verified(s zone.Snapshot, hash string) (zone.Snapshot, error) {
 	if s.Hash = zone.HashOf(s.Sets); s.Hash != hash {
-		return zone.Snapshot{}, fmt.Errorf("the history of %s does not fit what is published: somebody has changed "+
-			"one of them", s.Name)
+		return zone.Snapshot{}, fmt.Errorf(
+			"the history of %s does not match the published content: one of them was changed", s.Name)
 	}
 	return s, nil
 }

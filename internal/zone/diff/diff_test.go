@@ -119,7 +119,7 @@ func TestWhatAHistoryCannotTell(t *testing.T) {
 		})}, 2, "the change to serial 3 of example.org. is not kept"},
 		{"a step that somebody has changed", []Revision{step(2, one, two), with(step(3, two, three), func(r *Revision) {
 			r.Delta = strings.ReplaceAll(r.Delta, "192.0.2.2", "192.0.2.9")
-		})}, 2, "does not fit what is published"},
+		})}, 2, "does not match the published content"},
 		{"a step about another zone", []Revision{step(2, one, two), with(step(3, two, three), func(r *Revision) {
 			r.Delta = strings.ReplaceAll(r.Delta, "example.org.", "example.net.")
 		})}, 2, "example.net. A is not in example.org."},

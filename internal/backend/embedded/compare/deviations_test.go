@@ -242,7 +242,7 @@ func judge(t *testing.T, zones []comparedZone, asked []question, replies [][]rep
 	for _, v := range table {
 		for _, server := range v.servers {
 			if seen[v.name+" "+server] == 0 {
-				t.Errorf("%q does not occur with %s any more: take it out of the table", v.name, server)
+				t.Errorf("%q no longer occurs with %s: remove it from the table", v.name, server)
 			}
 		}
 	}

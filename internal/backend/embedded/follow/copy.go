@@ -44,7 +44,7 @@ func (s *session) update(ctx context.Context, m embedded.Member) error {
 	case err != nil:
 		return err
 	case got.Same:
-		return fmt.Errorf("the leader lists zone %s with serial %d and has %d", m.Zone, e.Serial, got.SOA.Serial)
+		return fmt.Errorf("the leader lists zone %s with serial %d but has %d", m.Zone, e.Serial, got.SOA.Serial)
 	case got.Steps == nil:
 		return s.take(e, have, got)
 	}
@@ -61,7 +61,7 @@ func (s *session) update(ctx context.Context, m embedded.Member) error {
 }
 
 // errUnfit says that a step removes what is not there, or adds what is.
-var errUnfit = errors.New("the increment of the leader does not fit what was copied from it before")
+var errUnfit = errors.New("the leader's increment does not fit the content copied before")
 
 // takeSteps goes the way that the leader went.
 func (s *session) takeSteps(e embedded.Entry, have embedded.Copy, steps []rfc2136.Step) error {

@@ -89,7 +89,8 @@ func (f *Follower) attempt(ctx context.Context) (listed bool) {
 	listed, err := f.connect(ctx)
 	if text := err.Error(); ctx.Err() == nil && text != f.last {
 		f.last = text
-		f.opts.Log.Warn("The leader cannot be followed. What there is goes on being answered.", slog.String("error", text))
+		f.opts.Log.Warn(
+			"The leader cannot be followed. The server keeps answering with what it has.", slog.String("error", text))
 	}
 	return listed
 }

@@ -63,7 +63,7 @@ func (s *session) run(ctx context.Context) (listed bool, err error) {
 		}
 		if !listed {
 			listed, s.last = true, ""
-			s.opts.Log.Info("The leader is followed.", slog.String("leader", s.client.Server()),
+			s.opts.Log.Info("The server follows the leader.", slog.String("leader", s.client.Server()),
 				slog.Int("zones", s.zones()))
 		}
 	}
@@ -177,7 +177,7 @@ func (s *session) replace(got rfc2136.Pulled) error {
 		case !there:
 			await(m)
 		case first && e.ID == c.ID && rr.SerialLess(e.Serial, c.SOA.Serial):
-			s.opts.Log.Error("The leader has an older version of a zone, which is not taken.",
+			s.opts.Log.Error("The leader has an older version of a zone, which the server does not accept.",
 				slog.String("zone", m.Zone.String()),
 				slog.Uint64("serial", uint64(e.Serial)), slog.Uint64("ours", uint64(c.SOA.Serial)))
 		}
@@ -227,7 +227,7 @@ func (s *session) work(ctx context.Context) {
 			unlock()
 			s.complete()
 		case ctx.Err() == nil:
-			s.opts.Log.Warn("A zone could not be copied from the leader. It is tried again.",
+			s.opts.Log.Warn("A zone could not be copied from the leader. The server tries again.",
 				slog.String("zone", m.Zone.String()), slog.String("backend", m.Group), slog.String("error", err.Error()))
 			// What comes too late finds the queue closed.
 			s.opts.Clock.AfterFunc(s.pause(failures-1, longestZonePause), func() { s.queue.add(m) })

@@ -194,8 +194,8 @@ func (b *Controller) checkBinding(ctx context.Context, v *visit) error {
 	err := b.Client.Get(ctx, client.ObjectKey{Name: dialect.BindcarBinding}, &binding)
 	if apierrors.IsNotFound(err) {
 		v.troubles = append(v.troubles, dialect.Trouble{Reason: v1beta1.ReasonBindingNotFound, Message: dialect.Sentence(
-			"There is no ClusterRoleBinding %s, so that the sidecars refuse everybody: "+
-				"install it again, with helm upgrade or kubectl apply -f config/install/zonefold.yaml.", dialect.BindcarBinding)})
+			"ClusterRoleBinding %s is missing, so the sidecars refuse all calls; install it again with helm upgrade or "+
+				"kubectl apply -f config/install/zonefold.yaml.", dialect.BindcarBinding)})
 		return nil
 	}
 	if err != nil {

@@ -31,8 +31,8 @@ func TestAnInstanceWhoseClusterIsNotThere(t *testing.T) {
 		}
 	}
 	s.Has(&corev1.ServiceAccount{ObjectMeta: bindytest.Named(a, "bind9")})
-	s.IsInstance(a, name, "False", "ClusterNotFound", "neither a Bind9Cluster "+a+
-		"/my-cluster nor a ClusterBind9Provider my-cluster", "Until then it is a server of its own")
+	s.IsInstance(a, name, "False", "ClusterNotFound", "Neither Bind9Cluster "+a+
+		"/my-cluster nor ClusterBind9Provider my-cluster exists", "Until then it runs as a standalone server")
 	gone := service.UID
 	s.Remove(service)
 	s.Eventually("the Service again", func() string {
@@ -52,7 +52,7 @@ func TestAnInstanceWhoseClusterIsNotThere(t *testing.T) {
 	}
 	before := s.Deployment(a, name)
 	s.Remove(s.BindCluster(a, "my-cluster"))
-	s.IsInstance(a, name, "False", "ClusterNotFound", "What runs is left as it is")
+	s.IsInstance(a, name, "False", "ClusterNotFound", "Everything that runs stays as it is")
 	s.Quiet()
 	if now := s.Deployment(a, name); now.Generation != before.Generation || now.UID != before.UID {
 		t.Error("what runs was changed")

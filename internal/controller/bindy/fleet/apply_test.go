@@ -202,9 +202,10 @@ func TestWhatSomebodyElseHasIsLeftAlone(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"made": "the Service " + a.ns +
-			"/made was made by somebody else and is left alone; rename or delete it, and it is made here",
+			"/made was not made by the operator, which leaves it alone; rename or delete it so that the operator can make " +
+			"its own",
 		"theirs": "the Service " + a.ns + "/theirs belongs to ConfigMap parent (uid " + string(parent.UID) +
-			") and is left alone; rename or delete one of the two",
+			"), so the operator leaves it alone; rename or delete one of the two",
 	} {
 		_, err := a.b.children.Apply(a.Ctx, a.owner, service(name, ours))
 		var notOwned *objects.NotOwnedError

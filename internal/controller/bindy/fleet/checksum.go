@@ -60,8 +60,8 @@ func (b *Controller) userFile(ctx context.Context, namespace string,
 	if err := b.Live.Get(ctx, key, &m); err != nil {
 		if apierrors.IsNotFound(err) {
 			return "", &dialect.Trouble{Reason: v1beta1.ReasonConfigMapNotFound, Message: dialect.Sentence(
-				"There is no ConfigMap %s, which configMapRefs.%s names: create it, or correct the name. "+
-					"The pods are left as they are.", key, u.Field)}, nil
+				"ConfigMap %s, which configMapRefs.%s names, does not exist; create it, or correct the name. The pods stay as "+
+					"they are.", key, u.Field)}, nil
 		}
 		return "", nil, fmt.Errorf("reading %s: %w", dialect.Describe("ConfigMap", key), err)
 	}

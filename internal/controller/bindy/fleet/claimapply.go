@@ -37,7 +37,7 @@ func (b *Controller) applyClaim(ctx context.Context, v *visit) (bool, error) {
 	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) { // for instance, the storage class lets no volume grow
 		v.again(afterRefusal)
 		v.troubles = append(v.troubles, dialect.Trouble{Reason: v1beta1.ReasonInvalidSpec, Message: dialect.Sentence(
-			"The API server refuses the claim that spec.storage asks for; what there is stays in use: %v.", err)})
+			"The API server refuses the claim that spec.storage describes; the current one stays in use: %v.", err)})
 		return live.Name != "", nil
 	}
 	return b.addTrouble(v, err)
@@ -47,24 +47,23 @@ func (b *Controller) applyClaim(ctx context.Context, v *visit) (bool, error) {
 func keep(want, live *corev1.PersistentVolumeClaim) string {
 	var vain []string
 	if want.Spec.StorageClassName != nil && ptr.Deref(live.Spec.StorageClassName, "") != *want.Spec.StorageClassName {
-		vain = append(vain, fmt.Sprintf("its storage class is %q and cannot become %q", ptr.Deref(live.Spec.StorageClassName,
+		vain = append(vain, fmt.Sprintf("its storage class %q cannot change to %q", ptr.Deref(live.Spec.StorageClassName,
 			""), *want.Spec.StorageClassName))
 	}
 	want.Spec.StorageClassName = live.Spec.StorageClassName
 	if !slices.Equal(want.Spec.AccessModes, live.Spec.AccessModes) {
-		vain = append(vain, fmt.Sprintf("its access modes are %v and cannot become %v", live.Spec.AccessModes,
+		vain = append(vain, fmt.Sprintf("its access modes %v cannot change to %v", live.Spec.AccessModes,
 			want.Spec.AccessModes))
 		want.Spec.AccessModes = live.Spec.AccessModes
 	}
 	is, asked := live.Spec.Resources.Requests[corev1.ResourceStorage], want.Spec.Resources.Requests[corev1.ResourceStorage]
 	if asked.Cmp(is) < 0 {
-		vain = append(vain, fmt.Sprintf("its size is %s and cannot shrink to %s", &is, &asked))
+		vain = append(vain, fmt.Sprintf("its size %s cannot shrink to %s", &is, &asked))
 		want.Spec.Resources.Requests[corev1.ResourceStorage] = is
 	}
 	if len(vain) == 0 {
 		return ""
 	}
-	return dialect.Sentence("The PersistentVolumeClaim %s stays as it was made: %s. Take that out of spec.storage; or "+
-		"delete the claim and the pod, which loses "+
-		"the zones that it holds until they are written again, and it is made anew.", live.Name, dialect.List(vain))
+	return dialect.Sentence("The PersistentVolumeClaim %s cannot be changed: %s. Undo the change of spec.storage, or "+
+		"delete the claim and the pod; a new claim is empty until zones are written again.", live.Name, dialect.List(vain))
 }

@@ -198,7 +198,7 @@ func (b *Controller) deleteCluster(ctx context.Context, c *v1beta1.Bind9Cluster)
 	}
 	return b.reportCluster(ctx, c,
 		[]dialect.Trouble{{Reason: v1beta1.ReasonDeleting, Message: dialect.Sentence(
-			"It is being deleted, and waits for Bind9Instance %s to be gone.", dialect.List(names))}})
+			"It is being deleted, and waits until Bind9Instance %s is gone.", dialect.List(names))}})
 }
 
 // hasSettings reports whether an instance tells of what the cluster asks for now: one that does not know of a change

@@ -155,7 +155,7 @@ func TestInstancesThatPeopleMadeAreLeftAlone(t *testing.T) {
 	})
 	s.Eventually("the condition", func() string {
 		return bindytest.Ready(s.BindCluster(a, "dns").Status.Conditions, "False", "NotOwned", "Bind9Instance "+a+
-			"/dns-secondary-0 was made by somebody else")
+			"/dns-secondary-0 was not made by the operator")
 	})
 	if got := s.Instance(a, "dns-secondary-0"); got.Spec.Version != "9.20" || len(got.OwnerReferences) > 0 {
 		t.Errorf("somebody else's instance was touched: %+v", got)
@@ -289,7 +289,7 @@ func TestAConfigMapThatIsInTheWay(t *testing.T) {
 	s.Apply(bindytest.ClusterManifest, a, "dns", `primaryReplicas: 1`)
 	s.Eventually("the condition", func() string {
 		return bindytest.Ready(s.BindCluster(a, "dns").Status.Conditions, "False", "NotOwned", "ConfigMap "+a+
-			"/dns-config was made by somebody else")
+			"/dns-config was not made by the operator")
 	})
 	if s.Get(theirs); theirs.Data["named.conf"] != "" {
 		t.Error("somebody else's ConfigMap was touched")
@@ -317,11 +317,11 @@ func TestAProviderIsDeletedWithAllBelowIt(t *testing.T) {
 	s.Eventually("what is not held up", func() string { return s.IsGone(s.BindCluster(b, s.Word)) })
 	s.Eventually("what the provider waits for", func() string {
 		return bindytest.Ready(s.Provider(s.Word).Status.Conditions, "False", "Deleting",
-			"waits for Bind9Cluster "+a+"/"+s.Word)
+			"waits until Bind9Cluster "+a+"/"+s.Word)
 	})
 	s.Eventually("what the cluster waits for", func() string {
 		return bindytest.Ready(s.BindCluster(a, s.Word).Status.Conditions, "False", "Deleting",
-			"waits for Bind9Instance "+name)
+			"waits until Bind9Instance "+name)
 	})
 	before := s.Quiet()
 	s.Patch(s.Instance(a, name), `{"metadata":{"finalizers":null}}`)

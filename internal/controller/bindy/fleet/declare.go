@@ -15,7 +15,7 @@ import (
 )
 
 // errUndelivered says that a pod does not have all zones that it is to have before it is ready.
-var errUndelivered = errors.New("not all of its zones have been delivered to it")
+var errUndelivered = errors.New("some of its zones have not been delivered to it")
 
 // declare tells the sidecar of each pod which zones it has to have before it is ready, once for each start of it. after
 // says when to try again those that could not be told; 0: an event will tell.

@@ -156,13 +156,13 @@ func TestWhatIsWrongWithASidecar(t *testing.T) {
 		token string
 		says  []string // after a while; none: never
 	}{
-		{"it does not know our token", genuine.port, "another", []string{"does not let the operator in",
+		{"it does not know our token", genuine.port, "another", []string{"refuses the operator's token",
 			"system:serviceaccount:zonefold-system:zonefold-operator", "ClusterRoleBinding zonefold-bindcar",
 			"ServiceAccount bind9 of namespace n"}},
 		{"nobody listens", nobody, bindytest.SidecarToken, []string{"does not answer the operator at 127.0.0.1",
 			"NetworkPolicy"}},
-		{"it is another program", at(http.NotFound), bindytest.SidecarToken, []string{"does not know the call",
-			"its image mirror.example/sidecar:1 is not", "Take bindcarConfig.image out"}},
+		{"it is another program", at(http.NotFound), bindytest.SidecarToken, []string{"does not support the call",
+			"its image mirror.example/sidecar:1 is not", "Remove bindcarConfig.image"}},
 		{"it fails", at(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }),
 			bindytest.SidecarToken, []string{"HTTP 502"}},
 		{"it is asked too often", at(func(w http.ResponseWriter, _ *http.Request) {

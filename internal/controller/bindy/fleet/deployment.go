@@ -170,7 +170,8 @@ func (b *Controller) takeTurn(ctx context.Context, v *visit, want *appsv1.Deploy
 	b.line.join(v.plan.Parent, key, !self.settled)
 	v.held = dialect.Sentence("It gets its new pods after Bind9Instance %s.", d.waitsFor)
 	if d.unready {
-		v.held = dialect.Sentence("It gets its new pods when Bind9Instance %s is ready; see there why it is not.", d.waitsFor)
+		v.held = dialect.Sentence(
+			"It gets its new pods when Bind9Instance %s is ready; see its conditions for why it is not.", d.waitsFor)
 	}
 	for i := range all.Items {
 		kept := all.Items[i].Annotations[templateAnnotation]

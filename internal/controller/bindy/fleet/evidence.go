@@ -88,11 +88,11 @@ func (b *Controller) reportChange(t *keyTask, c change) {
 	switch {
 	case c.made && len(c.before.Keys) > 0:
 		b.warning(t.owner, "KeysRestored", "Create", dialect.Sentence(
-			"Secret %s was gone. It was made again with the keys that it had.", t.secret))
+			"Secret %s was missing. The operator made it again with the same keys.", t.secret))
 	case c.move == bind9.Create && c.made && t.settings.Past == 0: // the first is as little news as any other child
 	case c.move == bind9.Create:
-		b.warning(t.owner, "KeyLost", "Create", dialect.Sentence("Secret %s was gone, or held no key that can be used. It "+
-			"has the new key %s, which servers take when they have its file, in a minute or two.", t.secret, inUse))
+		b.warning(t.owner, "KeyLost", "Create", dialect.Sentence("Secret %s was missing or had no usable key. It now has "+
+			"the new key %s, which servers accept within a minute or two, when they have its file.", t.secret, inUse))
 	case c.move == bind9.Add:
 		b.normal(t.owner, "KeyAdded", "Rotate", dialect.Sentence(
 			"Servers get the key %s too; %s stays in use until all of them accept it.", newest, inUse))
@@ -101,9 +101,9 @@ func (b *Controller) reportChange(t *keyTask, c change) {
 			"All servers accept the key %s, which is in use now; the one before stays valid for %s.", inUse, bind9.Overlap))
 	case c.move == bind9.Replace:
 		b.normal(t.owner, "KeyReplaced", "Rotate", dialect.Sentence(
-			"The key that was supplied has another secret. Servers get it; %s stays in use until all of them accept it.", inUse))
+			"The supplied key has another secret. Servers get it; %s stays in use until all of them accept it.", inUse))
 	case c.move == bind9.Remove:
-		b.normal(t.owner, "KeyRemoved", "Rotate", dialect.Sentence("Servers do not accept another key than %s any more.",
+		b.normal(t.owner, "KeyRemoved", "Rotate", dialect.Sentence("Servers now accept only the key %s.",
 			inUse))
 	}
 }

@@ -27,7 +27,7 @@ func (b *Controller) deleteInstance(ctx context.Context, i *v1beta1.Bind9Instanc
 	if !orphans(i) {
 		if err := b.removeChildren(ctx, i); err != nil {
 			t := dialect.Trouble{Reason: v1beta1.ReasonDeleting, Message: dialect.Sentence(
-				"It is being deleted, and what it has cannot be: %v.", err)}
+				"It is being deleted, but its children cannot be deleted: %v.", err)}
 			return errors.Join(err, b.reportInstance(ctx, i, &visit{instance: i, troubles: []dialect.Trouble{t}}))
 		}
 	}

@@ -128,7 +128,7 @@ func TestWhatRunsIsKeptWhileTheSpecCannotBeCarriedOut(t *testing.T) {
 	a := s.Namespace("a")
 	s.Kubelet(a, bindytest.EveryPod)
 	s.Apply(bindytest.InstanceManifest, a, "ns", `role: Primary, configMapRefs: {namedConfOptions: mine}`)
-	s.IsInstance(a, "ns", "False", "ConfigMapNotFound", "There is no ConfigMap "+a+"/mine")
+	s.IsInstance(a, "ns", "False", "ConfigMapNotFound", "ConfigMap "+a+"/mine", "does not exist")
 	mine := &corev1.ConfigMap{ObjectMeta: bindytest.Named(a, "mine"), Data: map[string]string{"other": ""}}
 	if err := s.Live.Create(s.Ctx, mine); err != nil {
 		t.Fatal(err)
@@ -195,7 +195,7 @@ func TestClaimsGrowOnly(t *testing.T) {
 	}
 	s.Patch(s.Instance(a, "ns"),
 		`{"spec":{"storage":{"persistentVolumeClaim":{"size":"1Mi","storageClassName":"fast","accessModes":["ReadWriteMany"]}}}}`)
-	s.IsInstance(a, "ns", "False", "InvalidSpec", "cannot shrink to 1Mi", `cannot become "fast"`, "ReadWriteMany")
+	s.IsInstance(a, "ns", "False", "InvalidSpec", "cannot shrink to 1Mi", `cannot change to "fast"`, "ReadWriteMany")
 	s.Quiet()
 	s.Writes.Reset()
 	if n := s.Quiet(); n != 0 {

@@ -131,7 +131,7 @@ func (s state) ready(before *metav1.Condition) controller.Outcome {
 		return controller.Not(v1beta1.ReasonRollingOut, told)
 	case s.upToDate >= s.wanted && (s.exists || s.wanted == 0):
 		if s.wanted == 0 {
-			counted = "There are no pods: replicas is 0."
+			counted = "It has no pods because replicas is 0."
 		}
 		return controller.OK(v1beta1.ReasonAllReady, counted)
 	case s.upToDate == 0:
@@ -156,7 +156,7 @@ func (s state) progressing(ready controller.Outcome) controller.Outcome {
 // degraded is the condition Degraded: it works in part.
 func (s state) degraded(ready controller.Outcome) controller.Outcome {
 	if s.serving > 0 && ready.Status != metav1.ConditionTrue && (len(s.troubles) > 0 || s.serving < s.wanted) {
-		return controller.OK(ready.Reason, cmp.Or(ready.Message, "It works in part."))
+		return controller.OK(ready.Reason, cmp.Or(ready.Message, "Some parts of it work."))
 	}
 	return controller.Not(ready.Reason, dialect.NotDegraded(ready.Status == metav1.ConditionTrue))
 }

@@ -28,7 +28,7 @@ func TestInstancesWhoseSecretIsSomebodyElses(t *testing.T) {
 		s.Apply(bindytest.ClusterManifest, namespace, "dns", "primaryReplicas: 0")
 		s.Apply(bindytest.InstanceManifest, namespace, c.instance, c.spec)
 		s.IsInstance(namespace, c.instance, "False", "NotOwned", "Secret "+namespace+"/"+c.secret+
-			" was made by somebody else", "rename or delete it")
+			" was not made by the operator", "rename or delete it")
 		s.Quiet()
 		if d := s.Deployment(namespace, c.instance); d.UID != "" {
 			t.Errorf("%s: there are pods that wait for what %s lacks", c.instance, c.secret)

@@ -93,7 +93,8 @@ func (b *Controller) supply(ctx context.Context, t *keyTask) (bad *dialect.Troub
 	if at == t.secret {
 		t.settings.Unusable = true
 		return &dialect.Trouble{Reason: v1beta1.ReasonInvalidKey, Message: dialect.Sentence(
-			"%s names the Secret %s, which is made here: take the reference out, or give the key in a Secret of another name.",
+			"%s names the Secret %s, which the operator makes; remove the reference, or put the key into a Secret of another "+
+				"name.",
 			controller.Capital(t.source.Field), at)}, nil
 	}
 	t.settings.External, bad, err = b.supplied(ctx, instance.Namespace, t.source)
@@ -221,7 +222,7 @@ func (b *Controller) knownRing(t *keyTask, live *corev1.Secret, now time.Time) p
 		return known
 	}
 	if err != nil {
-		b.Log.Warn("a Secret of ours has no key that can be used; there will be another one", "secret", t.secret.String(),
+		b.Log.Warn("a Secret of the operator has no usable key; the operator makes another one", "secret", t.secret.String(),
 			"error", err)
 	}
 	return published{ring: ring, owner: t.owner.GetUID(), version: live.ResourceVersion, since: now}

@@ -179,13 +179,14 @@ func (b *Controller) supplied(ctx context.Context, namespace string,
 	}
 	if secret == nil {
 		return nil, &dialect.Trouble{Reason: v1beta1.ReasonSecretNotFound, Message: dialect.Sentence(
-				"There is no Secret %s, which %s names: create it, or take the reference out. The keys in use stay.", at, s.Field)},
+				"Secret %s, which %s names, does not exist; create it, or remove the reference. The keys in use "+
+					"stay.", at, s.Field)},
 			nil
 	}
 	k, err := dialect.KeyIn(secret, s.Ref.OrDefault())
 	if err != nil {
 		return nil, &dialect.Trouble{Reason: v1beta1.ReasonInvalidKey, Message: dialect.Sentence(
-			"The Secret %s, which %s names, holds no key that can be used: %v. The keys in use stay.", at, s.Field, err)}, nil
+			"Secret %s, which %s names, has no usable key: %v. The keys in use stay.", at, s.Field, err)}, nil
 	}
 	return k, nil, nil
 }

@@ -142,13 +142,13 @@ func (b *Controller) usable(ctx context.Context, p *v1beta1.ClusterBind9Provider
 	err := b.Client.Get(ctx, client.ObjectKey{Name: name}, namespace)
 	switch {
 	case apierrors.IsNotFound(err):
-		return &errNamespace{dialect.Sentence("The namespace %s does not exist: create it, and it gets its cluster, or "+
-			"take it out of the spec of ClusterBind9Provider %s.", name, p.Name)}
+		return &errNamespace{dialect.Sentence(
+			"The namespace %s does not exist; create it, or remove it from the spec of ClusterBind9Provider %s.", name, p.Name)}
 	case err != nil:
 		return fmt.Errorf("reading the namespace %s: %w", name, err)
 	case !namespace.DeletionTimestamp.IsZero():
-		return &errNamespace{dialect.Sentence("The namespace %s is being deleted: it gets a cluster if it is created "+
-			"again; otherwise take it out of the spec of ClusterBind9Provider %s.", name, p.Name)}
+		return &errNamespace{dialect.Sentence("The namespace %s is being deleted; create it again to get a cluster, or "+
+			"remove it from the spec of ClusterBind9Provider %s.", name, p.Name)}
 	}
 	return nil
 }
@@ -168,9 +168,10 @@ func troubleOf(err error, namespace string) (*dialect.Trouble, error) {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause), apierrors.IsNotFound(err):
 		// The watch of namespaces has not told yet.
 		return &dialect.Trouble{Reason: v1beta1.ReasonNamespaceNotFound, Message: dialect.Sentence(
-			"The namespace %s cannot take objects: %v.", namespace, err)}, nil
+			"No objects can be created in namespace %s: %v.", namespace, err)}, nil
 	}
-	return &dialect.Trouble{Reason: v1beta1.ReasonReconcileFailed, Message: dialect.Sentence("It is tried again: %v.",
+	return &dialect.Trouble{Reason: v1beta1.ReasonReconcileFailed, Message: dialect.Sentence(
+		"The operator tries again: %v.",
 		err)}, err
 }
 
@@ -230,7 +231,7 @@ func (b *Controller) deleteProvider(ctx context.Context, p *v1beta1.ClusterBind9
 	}
 	return b.reportProvider(ctx, p, nil,
 		[]dialect.Trouble{{Reason: v1beta1.ReasonDeleting, Message: dialect.Sentence(
-			"It is being deleted, and waits for Bind9Cluster %s to be gone.", dialect.List(names))}})
+			"It is being deleted, and waits until Bind9Cluster %s is gone.", dialect.List(names))}})
 }
 
 // reportProvider brings the status up to date.

@@ -90,7 +90,7 @@ func TestANamespaceThatIsNotThere(t *testing.T) {
 	s.Eventually("the cluster of the other namespace", func() string { return s.hasCluster(a, s.Provider(s.Word)) })
 	s.Eventually("the condition", func() string {
 		return bindytest.Ready(s.Provider(s.Word).Status.Conditions, "False", "NamespaceNotFound", "The namespace "+absent+
-			" does not exist: create it")
+			" does not exist; create it")
 	})
 	s.Namespace("later")
 	s.Eventually("the cluster of the namespace that is there now", func() string {
@@ -129,7 +129,7 @@ func TestAClusterOfThatNameThatSomebodyElseMade(t *testing.T) {
 	s.Eventually("the cluster of the other namespace", func() string { return s.hasCluster(b, s.Provider(s.Word)) })
 	s.Eventually("the condition", func() string {
 		return bindytest.Ready(s.Provider(s.Word).Status.Conditions, "False", "NotOwned", "Bind9Cluster "+a+"/"+s.Word+
-			" was made by somebody else", "rename or delete it")
+			" was not made by the operator", "rename or delete it")
 	})
 	s.Quiet()
 	if now := s.BindCluster(a, s.Word); now.Generation != theirs.Generation || len(now.OwnerReferences) > 0 ||

@@ -43,7 +43,7 @@ func (b *Controller) guard(kind string, p part) reconcile.Func {
 				continue
 			}
 			if pause == afterRefusal {
-				b.Log.Error("the API server refuses what is needed; it is tried again in a while", "kind", kind, "object",
+				b.Log.Error("the API server refuses what is needed; the operator tries again later", "kind", kind, "object",
 					r.String(), "error", one)
 			}
 			if after == 0 || pause < after {

@@ -73,7 +73,7 @@ func TestThePinnedSidecarOfTheExistingBindyIsRefused(t *testing.T) {
 		})
 		if len(faults) != 1 || !strings.Contains(faults[0], "cannot be carried out: bindcarConfig.image cannot be used: "+
 			"the image ghcr.io/firestoned/bindcar:v0.7.2 is the sidecar of the existing Bindy") ||
-			!strings.HasSuffix(faults[0], "take it out, and the operator's own is used, or name one of zonefold's.") {
+			!strings.HasSuffix(faults[0], "remove it to use the operator's own, or use one of zonefold's images.") {
 			t.Errorf("%s: %q", c.name, faults)
 		}
 	}

@@ -112,7 +112,7 @@ func outcome(troubles []dialect.Trouble, f fleet) controller.Outcome {
 	switch {
 	case f.wanted == 0 && f.total == 0:
 		return controller.Not(v1beta1.ReasonNoChildren,
-			"There are no instances: primaryReplicas and secondaryReplicas are 0.")
+			"It has no instances because primaryReplicas and secondaryReplicas are 0.")
 	case len(f.unready) == 0 && f.ready >= max(f.wanted, f.total):
 		return controller.OK(v1beta1.ReasonAllReady, counted)
 	case f.ready == 0:

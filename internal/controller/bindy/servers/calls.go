@@ -24,7 +24,7 @@ type calls struct {
 }
 
 // errBusy says that a sidecar was not called because others of its namespace were.
-var errBusy = errors.New("other sidecars of the namespace are being called")
+var errBusy = errors.New("the operator is calling other sidecars of the namespace")
 
 // A silence is what is known of a sidecar that took all of its time: it costs others theirs, so it is called less and
 // less often.

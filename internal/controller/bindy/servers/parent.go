@@ -27,7 +27,7 @@ func (s *Servers) Plan(ctx context.Context, i *v1beta1.Bind9Instance) (*dialect.
 	if p == nil && i.Spec.ClusterRef != "" {
 		alone, err := s.standsAlone(ctx, i)
 		if err != nil || !alone {
-			return nil, clusterNotFound(i, "What runs is left as it is."), err
+			return nil, clusterNotFound(i, "Everything that runs stays as it is."), err
 		}
 	}
 	out, err := dialect.PlanOf(i, p, s.Settings)
@@ -41,8 +41,8 @@ func (s *Servers) Plan(ctx context.Context, i *v1beta1.Bind9Instance) (*dialect.
 // clusterNotFound says that the cluster of an instance is not there, and what comes of that.
 func clusterNotFound(i *v1beta1.Bind9Instance, meanwhile string) *dialect.Trouble {
 	return &dialect.Trouble{Reason: v1beta1.ReasonClusterNotFound, Message: dialect.Sentence(
-		"There is neither a Bind9Cluster %s/%s nor a ClusterBind9Provider %[2]s: "+
-			"create one, or correct spec.clusterRef. %s", i.Namespace, i.Spec.ClusterRef, meanwhile)}
+		"Neither Bind9Cluster %s/%s nor ClusterBind9Provider %[2]s exists; create one, or correct spec.clusterRef. "+
+			"%s", i.Namespace, i.Spec.ClusterRef, meanwhile)}
 }
 
 // MissesCluster says that an instance is a server of its own because its cluster is not there; nil if that is not so.
@@ -50,7 +50,7 @@ func MissesCluster(i *v1beta1.Bind9Instance, p *dialect.Plan) *dialect.Trouble {
 	if i.Spec.ClusterRef == "" || p.Parent != nil {
 		return nil
 	}
-	return clusterNotFound(i, "Until then it is a server of its own.")
+	return clusterNotFound(i, "Until then it runs as a standalone server.")
 }
 
 // standsAlone reports whether an instance whose cluster is not there is a server of its own until it is. One that was

@@ -91,7 +91,7 @@ func (s *Servers) Failing(p *corev1.Pod, err error,
 	again = max(min(max(age/4, leastRetry), mostRetry), s.calls.pause(p, now))
 	var answer *bindcar.Error
 	errors.As(err, &answer)
-	s.Log.Debug("a sidecar does not do what it is asked for", "pod", client.ObjectKeyFromObject(p).String(), "error", err)
+	s.Log.Debug("a sidecar does not carry out a call", "pod", client.ObjectKeyFromObject(p).String(), "error", err)
 	switch {
 	case errors.Is(err, bindcar.ErrThrottled) && answer != nil:
 		return max(again, answer.RetryAfter), nil
@@ -109,24 +109,22 @@ func (s *Servers) complaint(p *corev1.Pod, err error, answer *bindcar.Error) str
 	user := fmt.Sprintf("system:serviceaccount:%s:%s", s.Namespace, s.ServiceAccount)
 	switch {
 	case errors.Is(err, ErrToken):
-		return dialect.Sentence("%s cannot be asked: %v.", what, err)
+		return dialect.Sentence("%s cannot be called: %v.", what, err)
 	case errors.Is(err, bindcar.ErrMisdirected):
-		return dialect.Sentence("At %s, the address of Pod %s, another pod answers. If bindcarConfig.envVars has POD_UID, "+
-			"remove it; if the pod is on a node that is lost, delete the pod.",
+		return dialect.Sentence("At %s, the address of Pod %s, another pod answers. Remove POD_UID from "+
+			"bindcarConfig.envVars if it is there; if the pod's node is lost, delete the pod.",
 			p.Status.PodIP, client.ObjectKeyFromObject(p))
 	case errors.Is(err, bindcar.ErrUnauthorized):
 		return dialect.Sentence(
-			"%s does not let the operator in. It has to let in %s, and the API server has to tell it whose token it is shown: "+
-				"see that this is the operator's ServiceAccount, and that the ClusterRoleBinding zonefold-bindcar names "+
-				"ServiceAccount %s of namespace %s.", what, user, dialect.ServiceAccount, p.Namespace)
+			"%s refuses the operator's token. Check that the operator's ServiceAccount is %s, and that ClusterRoleBinding "+
+				"zonefold-bindcar names ServiceAccount %s of namespace %s.", what, user, dialect.ServiceAccount, p.Namespace)
 	case errors.Is(err, bindcar.ErrNotFound):
-		return dialect.Sentence("%s does not know the call: its image %s is not of the sidecar that belongs to this "+
-			"operator, so that the pod cannot be told what zones it is to have, "+
-			"and is not ready. Take bindcarConfig.image out, and the operator's own is used, or name one of zonefold's sidecar.",
+		return dialect.Sentence("%s does not support the call: its image %s is not a sidecar of this operator, so the pod "+
+			"cannot become ready. Remove bindcarConfig.image to use the operator's own, or use one of zonefold's images.",
 			what, dialect.ImageIn(p, dialect.BindcarContainer))
 	case answer != nil && answer.Status != 0:
 		return dialect.Sentence("%s answers with HTTP %d. Its log says why.", what, answer.Status)
 	}
-	return dialect.Sentence("%s does not answer the operator at %s. A NetworkPolicy may be in the way.", what,
+	return dialect.Sentence("%s does not answer the operator at %s. A NetworkPolicy may block it.", what,
 		p.Status.PodIP)
 }

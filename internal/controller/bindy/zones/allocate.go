@@ -141,8 +141,8 @@ func (f fleetOf) glueless(id zone.ID, types []v1beta1.AddressType) []zone.Note {
 		return nil
 	}
 	return []zone.Note{{Reason: v1beta1.ReasonNoAddress, Message: fmt.Sprintf(
-		"None of the servers of %s has an address of the types %s, which its addressTypes want: name servers in the zone "+
-			"that have no address here get none; see status.addresses of its Bind9Instances, or choose other types.", id,
+		"No server of %s has an address of the types %s, so name servers in the zone get no address; see status.addresses "+
+			"of its Bind9Instances, or change addressTypes.", id,
 		dialect.List(textsOf(types)))}}
 }
 

@@ -118,21 +118,22 @@ func TestAZoneWithoutServersIsToldWhy(t *testing.T) {
 		told = append(told, dialect.NoFleet(z))
 	}
 	const way = "If ClusterBind9Provider main has dns among its namespaces, its conditions say whether instances are " +
-		"still to come; " +
-		"else add that there, select instances of other namespaces with bind9InstancesFrom, or correct clusterProviderRef."
+		"still being created; else add it there, select instances of other namespaces with bind9InstancesFrom, or correct " +
+		"clusterProviderRef."
 	want := []string{
 		"DNSZone dns/example names no servers; set clusterRef or bind9InstancesFrom.",
 		"No Bind9Instance of namespace dns belongs to main, the clusterRef of DNSZone dns/example. If there is a cluster " +
-			"main, its conditions say whether its instances are still to come; else create it, add dns to the namespaces of " +
+			"main, its conditions say whether its instances are still being created; else create it, add dns to the " +
+			"namespaces of " +
 			"ClusterBind9Provider main, if that is meant, select instances of other namespaces with bind9InstancesFrom, or " +
 			"correct clusterRef.",
 		"No Bind9Instance of namespace dns belongs to main, the clusterProviderRef of DNSZone dns/example. " + way,
-		"The bind9InstancesFrom of DNSZone dns/example selects no Bind9Instance; those of another namespace have to be in " +
-			"one that its namespaces name, and allow namespace dns with the annotation " +
+		"The bind9InstancesFrom of DNSZone dns/example selects no Bind9Instance; those of another namespace must be in one " +
+			"of its namespaces, and allow namespace dns with the annotation " +
 			"bindy.firestoned.io/allow-zone-namespaces.",
 		"No Bind9Instance of namespace dns belongs to main, the clusterProviderRef of DNSZone dns/example, and its " +
-			"bind9InstancesFrom selects none; those of another namespace have to be in one that its namespaces name, and " +
-			"allow namespace dns with the annotation bindy.firestoned.io/allow-zone-namespaces. " + way,
+			"bind9InstancesFrom selects none; those of another namespace must be in one of its namespaces, and allow " +
+			"namespace dns with the annotation bindy.firestoned.io/allow-zone-namespaces. " + way,
 	}
 	if !slices.Equal(told, want) {
 		t.Errorf("told is\n%s", strings.Join(told, "\n"))

@@ -35,6 +35,6 @@ func (z *Zones) reportDrift(s delivery.Drift) {
 	slices.Sort(names)
 	z.Events.Eventf(o, related, corev1.EventTypeWarning, v1beta1.ReasonForeignChange, v1beta1.ConditionReady, "%s",
 		controller.Note(dialect.Sentence(
-			"Somebody else has changed %s at Bind9Instance %s, which is put right; change records in place of servers.",
+			"Something other than zonefold changed %s at Bind9Instance %s; the operator restores it. Change records instead.",
 			dialect.List(names), s.Place)))
 }

@@ -33,8 +33,8 @@ func (st *state) noSource(f *follow) string {
 	}) {
 		return ""
 	}
-	return dialect.Sentence("No primary of the zone is of the cluster of Bind9Instance %s, whose servers transfer zones "+
-		"from each other only; choose one, or another secondary.", f.pod.instance)
+	return dialect.Sentence("No primary of the zone belongs to the cluster of Bind9Instance %s, whose servers transfer "+
+		"zones only from each other; choose such a primary, or another secondary.", f.pod.instance)
 }
 
 // removeStale removes what a secondary has of a zone that it has no server to transfer from: what it had from a cluster
@@ -205,7 +205,7 @@ func (z *Zones) catchUp(ctx context.Context, f *follow, name dnsname.Name, c del
 		return z.retry(f, err)
 	}
 	if err = ask(ctx, name); err == nil && late > stuck {
-		err = fmt.Errorf("%s does not get serial %d of it from the primaries, as its log may explain", f.pod.key, c.Serial)
+		err = fmt.Errorf("%s does not get serial %d of the zone from the primaries; its log may say why", f.pod.key, c.Serial)
 	}
 	return z.retry(f, err)
 }

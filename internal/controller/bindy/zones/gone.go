@@ -95,10 +95,10 @@ func (z *Zones) parting(id zone.ID, out delivery.ZoneOutcome, end time.Time, gua
 		why = " " + out.Served.Message
 	}
 	if guarded {
-		return dialect.Sentence("A Backend protects it, so it waits until these have been read: Bind9Instance %s.%s",
+		return dialect.Sentence("A Backend protects it, so it waits until the operator has read these: Bind9Instance %s.%s",
 			dialect.List(names), why)
 	}
-	return dialect.Sentence("It waits until these have removed it, until %s at the most: Bind9Instance %s.%s A server "+
-		"that does not answer by then removes it when it is back.",
+	return dialect.Sentence("It waits until these have removed it, but no longer than until %s: Bind9Instance %s.%s A "+
+		"server that does not answer by then removes it when it returns.",
 		end.UTC().Format(time.RFC3339), dialect.List(names), why)
 }

@@ -211,7 +211,7 @@ func (z *Zones) hostOf(ctx context.Context, s *dialect.Server, before *host) (*h
 		out.trouble = dialect.Sentence("The keys of Bind9Instance %s/%s are not there yet.", s.Instance.Namespace,
 			s.Instance.Name)
 	default:
-		out.trouble = dialect.Sentence("No pod of Bind9Instance %s/%s runs.", s.Instance.Namespace, s.Instance.Name)
+		out.trouble = dialect.Sentence("No pod of Bind9Instance %s/%s is running.", s.Instance.Namespace, s.Instance.Name)
 	}
 	return out, nil
 }

@@ -112,11 +112,12 @@ func (z *Zones) recordReady(v zone.Verdict, served controller.Outcome) controlle
 	unlock()
 	switch {
 	case len(fleet.all()) == 0:
-		return controller.Not(v1beta1.ReasonNoInstances, dialect.Sentence("No server has %s, the record's zone; see there.",
+		return controller.Not(v1beta1.ReasonNoInstances, dialect.Sentence(
+			"No server has %s, the record's zone; see its conditions.",
 			v.Zone))
 	case len(fleet.primaries) == 0:
 		return controller.Not(v1beta1.ReasonNoPrimaryInstances, dialect.Sentence(
-			"No primary server has %s, the record's zone; see there.", v.Zone))
+			"No primary server has %s, the record's zone; see its conditions.", v.Zone))
 	case served.Status != metav1.ConditionTrue:
 		return served
 	}

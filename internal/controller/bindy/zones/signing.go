@@ -82,14 +82,14 @@ func (st *state) withSigner(id zone.ID, f fleetOf) fleetOf {
 
 // signerGone says that the one that has the keys does not sign any more.
 func signerGone(was client.ObjectKey, barred bool) string {
-	why, way := "is not one of its primaries any more", "choose it again"
+	why, way := "is no longer one of its primaries", "choose it again"
 	if barred {
-		why, way = "is of another namespace and may not sign it",
+		why, way = "is in another namespace and may not sign it",
 			"add Signing to the usages of the entry of bind9InstancesFrom that selects it"
 	}
-	return dialect.Sentence("Bind9Instance %s, which has the keys of the zone, %s, and answers signed by others would "+
-		"be refused as long as the parent zone has its DS records; "+
-		"%s, or remove the DS records, wait until they have expired everywhere, and make the DNSZone anew", was, why, way)
+	return dialect.Sentence("Bind9Instance %s, which has the keys of the zone, %s, and resolvers would refuse answers "+
+		"signed by others while the parent zone has its DS records; %s, or remove the DS records, wait until they have "+
+		"expired, and create the DNSZone again", was, why, way)
 }
 
 // barredSigner says that a zone is not signed because those primaries may not that would, as a sentence; "" if none
@@ -99,7 +99,7 @@ func (st *state) barredSigner(asked string, barred []client.ObjectKey) string {
 	if would == (client.ObjectKey{}) {
 		return ""
 	}
-	return dialect.Sentence("Bind9Instance %s would sign the zone, and may not, since it is of another namespace; add "+
+	return dialect.Sentence("Bind9Instance %s may not sign the zone because it is in another namespace; add "+
 		"Signing to the usages of the entry of bind9InstancesFrom that selects it, "+
 		"or set dnssecPolicy to none", would)
 }
@@ -235,9 +235,9 @@ func (s zoneState) goingInsecure() *controller.Outcome {
 	if s.fleet.signer.policy != bind9.InsecurePolicy || s.signatures == nil || !s.signatures.Keys {
 		return nil
 	}
-	o := controller.OK(v1beta1.ReasonGoingInsecure, dialect.Sentence("It stays signed as long as the parent zone may "+
-		"have DS records of it: remove them there, and tell BIND of it in the container bind9 of "+
-		"Bind9Instance %s with rndc -c /etc/bind/rndc.conf dnssec -checkds -key %d withdrawn ZONE", s.fleet.signer.instance,
+	o := controller.OK(v1beta1.ReasonGoingInsecure, dialect.Sentence("It stays signed while the parent zone may have "+
+		"its DS records. Remove them there, then tell BIND in the container bind9 of Bind9Instance %s: rndc -c "+
+		"/etc/bind/rndc.conf dnssec -checkds -key %d withdrawn ZONE", s.fleet.signer.instance,
 		s.signatures.KeyTag))
 	return &o
 }

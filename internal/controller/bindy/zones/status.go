@@ -115,9 +115,9 @@ func notAllowed(o *v1beta1.DNSZone, fleet fleetOf) []zone.Note {
 	if fleet.refused == 0 {
 		return nil
 	}
-	count := "1 Bind9Instance of another namespace, which does"
+	count := "1 Bind9Instance in another namespace, which does"
 	if fleet.refused > 1 {
-		count = fmt.Sprintf("%d Bind9Instances of other namespaces, which do", fleet.refused)
+		count = fmt.Sprintf("%d Bind9Instances in other namespaces, which do", fleet.refused)
 	}
 	return []zone.Note{{Reason: v1beta1.ReasonNotAllowed, Object: dialect.ZoneID(o.Namespace, o.Name),
 		Message: fmt.Sprintf(
@@ -229,7 +229,7 @@ func (z *Zones) stateOf(id zone.ID, fleet fleetOf, out delivery.ZoneOutcome) zon
 		s.at[key] = n
 	}
 	for _, key := range fleet.idle {
-		s.at[key] = instanceNews{state: v1beta1.StateClaimed, message: "It has no pods: replicas is 0."}
+		s.at[key] = instanceNews{state: v1beta1.StateClaimed, message: "It has no pods because replicas is 0."}
 	}
 	s.signatures = st.know(id).signatures
 	for _, key := range fleet.secondaries {
@@ -254,7 +254,7 @@ func (z *Zones) stateOf(id zone.ID, fleet fleetOf, out delivery.ZoneOutcome) zon
 func (st *state) secondaryNews(id zone.ID, key client.ObjectKey, serial uint32) instanceNews {
 	h := st.hosts[key]
 	if h == nil || len(h.pods) == 0 {
-		message := fmt.Sprintf("No pod of Bind9Instance %s runs.", key)
+		message := fmt.Sprintf("No pod of Bind9Instance %s is running.", key)
 		if h != nil && h.trouble != "" {
 			message = h.trouble
 		}
@@ -288,14 +288,14 @@ func (s zoneState) ready(v zone.Verdict) controller.Outcome {
 		return controller.Not(string(v.Reason), v.Message)
 	case all == 0:
 		return controller.Not(v1beta1.ReasonNoInstances,
-			cmp.Or(s.fleet.problem, "Its instances have no pods: replicas is 0."))
+			cmp.Or(s.fleet.problem, "Its instances have no pods because replicas is 0."))
 	case s.fleet.signer.gone:
 		return controller.Not(v1beta1.ReasonSigningRefused, s.fleet.signer.trouble)
 	case len(s.fleet.primaries) == 0:
-		message := "It is on secondary servers only, which have nobody to transfer it from; let clusterRef or " +
-			"bind9InstancesFrom choose a primary too."
+		message := "It has only secondary servers, which have no primary to transfer it from; select a primary with " +
+			"clusterRef or bind9InstancesFrom."
 		if len(s.fleet.idle) > 0 {
-			message += " Instances whose replicas is 0 do not count."
+			message += " Instances with replicas: 0 do not count."
 		}
 		return controller.Not(v1beta1.ReasonNoPrimaryInstances, message)
 	case s.held != "":
@@ -314,7 +314,7 @@ func (s zoneState) ready(v zone.Verdict) controller.Outcome {
 		return controller.Not(v1beta1.ReasonSecondaryFailed, strings.Join(s.secondary, " "))
 	case len(s.waiting) > 0:
 		return controller.Not(v1beta1.ReasonSecondaryReconciling, dialect.Sentence(
-			"The primaries have it; to have it yet: %s.", dialect.List(s.waiting)))
+			"The primaries have it; still without it: %s.", dialect.List(s.waiting)))
 	}
 	if o := s.signingReady(); o != nil {
 		return *o
@@ -341,7 +341,7 @@ func (s zoneState) progressing(ready controller.Outcome) controller.Outcome {
 
 func (s zoneState) degraded(ready controller.Outcome) controller.Outcome {
 	if ready.Status != metav1.ConditionTrue && !isIntended(ready.Reason) && s.done > 0 {
-		return controller.OK(ready.Reason, cmp.Or(ready.Message, "It works in part."))
+		return controller.OK(ready.Reason, cmp.Or(ready.Message, "Some parts of it work."))
 	}
 	return controller.Not(ready.Reason, dialect.NotDegraded(ready.Status == metav1.ConditionTrue))
 }

@@ -164,7 +164,8 @@ func (c *Classes) Class(name string) (controller.ClassServer, *controller.Outcom
 }
 
 func asking(name string) *controller.Outcome {
-	o := controller.Not(ReasonPending, fmt.Sprintf("The server of DNSClass %s is being asked whether it shows records.",
+	o := controller.Not(ReasonPending, fmt.Sprintf(
+		"The operator is asking the server of DNSClass %s whether it shows records.",
 		name))
 	return &o
 }
@@ -192,7 +193,7 @@ func outcomeOf(name string, err error) *controller.Outcome {
 		f.Reason = ReasonServerError
 	case errors.Is(err, errNoClass):
 		f.Reason, f.Message = ReasonClassNotFound, fmt.Sprintf(
-			"There is no DNSClass %s; create it, or name another one in spec.dnsClass.", name)
+			"DNSClass %s does not exist; create it, or name another one in spec.dnsClass.", name)
 	}
 	o := controller.Not(f.Reason, f.Message)
 	return &o

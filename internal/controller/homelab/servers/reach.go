@@ -52,7 +52,7 @@ func ReachOf(ctx context.Context, live client.Reader, o *v1alpha1.DNSClass) (Rea
 		}
 		if !x509.NewCertPool().AppendCertsFromPEM(r.bundle) {
 			return Reach{}, &ClassError{fmt.Sprintf(
-				"DNSClass %s: the key %s of the Secret %s/%s holds no certificate in PEM; correct it.", o.Name, name, ref.Namespace,
+				"DNSClass %s: the key %s of the Secret %s/%s contains no PEM certificate; correct it.", o.Name, name, ref.Namespace,
 				ref.Name)}
 		}
 	}
@@ -133,7 +133,7 @@ func secretOf(ctx context.Context, live client.Reader, o *v1alpha1.DNSClass, ref
 	value, ok := s.Data[ref.Key]
 	if !ok || len(value) == 0 {
 		return nil, &SecretError{Text: fmt.Sprintf(
-			"DNSClass %s names the key %s of the Secret %s/%s, which it does not have; add it.", o.Name, ref.Key, ref.Namespace,
+			"DNSClass %s names the key %s of the Secret %s/%s, which is missing; add it.", o.Name, ref.Key, ref.Namespace,
 			ref.Name)}
 	}
 	return value, nil
@@ -175,7 +175,7 @@ func (r Reach) LineFeed() string {
 		return ""
 	}
 	return fmt.Sprintf("The key %s of the Secret %s/%s ends in a line feed, which is part of the secret; if the "+
-		"server's has none, signatures do not match.",
+		"server's secret has none, signatures do not match.",
 		r.ref.Key, r.ref.Namespace, r.ref.Name)
 }
 

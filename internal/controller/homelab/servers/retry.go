@@ -61,18 +61,20 @@ func (s *Schedule) Failed(r Retry, now time.Time, p Patience, after time.Duratio
 	case p == AsAsked:
 		after = cmp.Or(after, r.MaxDelay)
 		s.Next = now.Add(after)
-		return fmt.Sprintf("It is tried again in %s, as the server asks.", after)
+		return fmt.Sprintf("The operator tries again in %s, as the server asks.", after)
 	case p == Soon && s.Used < r.MaxAttempts:
 		after = r.Delay(s.Used)
 		s.Used++
 		s.Next = now.Add(after)
-		return fmt.Sprintf("It is tried again in %s (retry %d/%d).", after, s.Used, r.MaxAttempts)
+		return fmt.Sprintf("The operator tries again in %s (retry %d/%d).", after, s.Used, r.MaxAttempts)
 	}
 	s.Next, s.Slow = now.Add(r.Slow), true
 	if p == Hopeless {
-		return fmt.Sprintf("It is tried again when the object, its DNSClass or its Secret changes, and every %s.", r.Slow)
+		return fmt.Sprintf(
+			"The operator tries again when the object, its DNSClass or its Secret changes, and every %s.", r.Slow)
 	}
-	return fmt.Sprintf("All retries failed (%d/%d); it is tried again when the object, its DNSClass, its Secret or the "+
-		"health of the server changes, and every %s.",
+	return fmt.Sprintf(
+		"All retries failed (%d/%d); the operator tries again when the object, its DNSClass, its Secret or the "+
+			"health of the server changes, and every %s.",
 		r.MaxAttempts, r.MaxAttempts, r.Slow)
 }

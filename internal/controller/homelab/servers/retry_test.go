@@ -21,7 +21,8 @@ func TestTheBackoffOfTheDocument(t *testing.T) {
 	if got := strings.Join(waits, " "); got != "5s 10s 20s 40s 1m0s 10m0s 10m0s 10m0s" {
 		t.Errorf("it waits %s", got)
 	}
-	if words[0] != "It is tried again in 5s (retry 1/5)." || words[4] != "It is tried again in 1m0s (retry 5/5)." ||
+	if words[0] != "The operator tries again in 5s (retry 1/5)." || words[4] != "The operator tries again in 1m0s "+
+		"(retry 5/5)." ||
 		!strings.HasPrefix(words[5], "All retries failed (5/5); ") || words[5] != words[6] {
 		t.Errorf("it says %q", words)
 	}

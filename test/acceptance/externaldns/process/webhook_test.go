@@ -185,7 +185,7 @@ func TestAHostThatIsNotDelegatedStopsNoOther(t *testing.T) {
 	if !strings.Contains(said, "NotDelegated") {
 		t.Errorf("the Record says %q", said)
 	}
-	if !strings.Contains(here.Log.String(), "a wish of external-dns is not carried out") {
+	if !strings.Contains(here.Log.String(), "a request of external-dns is not carried out") {
 		t.Error("the operator's log says nothing of it")
 	}
 	kubectl(t, "", "patch", "zones.kubi.zone/some", "-n", "dns", "--type=json", "-p",
