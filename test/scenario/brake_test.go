@@ -51,7 +51,7 @@ func TestTheBrake(t *testing.T) {
 		s.event("org", "TooManyDeletions")
 
 		held := s.zone("a/org").Status.Held
-		s.approve(tenant, 1, "forbidden")
+		s.approve(tenant, 1, "you need the right")
 		s.approve(owner, 1, "the held plan is "+held.Plan, "--plan", "other")
 		s.approve(owner, 0, fmt.Sprintf("the deletion of %d sets is approved: ", left), "--plan", held.Plan)
 		s.eventually("the names of the namespace", func() string {

@@ -132,6 +132,6 @@ func TestAFrozenZone(t *testing.T) {
 		s.remove("zone a/org")
 		s.gone("zone a/org")
 		s.answers("www.example.org. A")
-		s.says(s.zonefold(1, "freeze", "~a/org"), "there is no Zone ~a/org")
+		s.says(s.zonefold(1, "freeze", "~a/org"), "no Zone or DNSZone is called ~a/org")
 	})
 }

@@ -126,7 +126,7 @@ func TestTheHistoryOfAZone(t *testing.T) {
 	s.step("is gone back to, and stays until it is thawed", func() {
 		s.says(s.zonefold(1, "rollback", "~a/org", "--to", "7", "--yes"), "no content with serial 7")
 		s.says(s.zonefold(1, "rollback", "~a/org", "--to", fmt.Sprint(second)), "- www.example.org. 360 IN A 192.0.2.2",
-			"nothing is done")
+			"nothing was done")
 		before := s.serial(s.bind, "example.org.")
 		said := s.zonefold(0, "rollback", "~a/org", "--to", fmt.Sprint(second), "--yes", "--as", "team-a")
 		s.says(said, "+ mail.example.org. 360 IN A 192.0.2.5", "2 sets wait",

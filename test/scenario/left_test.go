@@ -104,7 +104,7 @@ func TestLeftBehind(t *testing.T) {
 		})
 		s.answers("www.example.org. A", "192.0.2.1")
 		ref, admin := "backend/"+s.prefix+"b", s.cluster.Kubeconfig()
-		s.approve(s.person("guest", "tenant", "records"), 1, "forbidden", ref)
+		s.approve(s.person("guest", "tenant", "records"), 1, "you need the right", ref)
 		s.approve(admin, 1, "has the plan other; that of "+s.text("example.org.")+" is "+plan, ref, "--plan", "other")
 		s.approve(admin, 0, "left behind of "+s.text("example.org."), ref)
 		s.forgotten("b")

@@ -152,8 +152,8 @@ func TestWhatRunsIsKeptWhileTheSpecCannotBeCarriedOut(t *testing.T) {
 	second := s.Deployment(a, "ns")
 	for _, c := range []struct{ spec, reason, message string }{
 		{`{"volumes":[{"name":"v","hostPath":{"path":"/"}}]}`, "InvalidSpec", "Nothing was changed: spec.volumes[0]"},
-		{`{"volumes":null,"clusterRef":"dns"}`, "ClusterNotFound", "neither a Bind9Cluster " + a +
-			"/dns nor a ClusterBind9Provider dns"},
+		{`{"volumes":null,"clusterRef":"dns"}`, "ClusterNotFound", "Neither Bind9Cluster " + a +
+			"/dns nor ClusterBind9Provider dns exists"},
 	} {
 		s.Patch(s.Instance(a, "ns"), `{"spec":`+c.spec+`}`)
 		s.IsInstance(a, "ns", "False", c.reason, c.message)
