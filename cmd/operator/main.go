@@ -40,6 +40,7 @@ import (
 	"github.com/zonefold/zonefold/internal/budget"
 	"github.com/zonefold/zonefold/internal/controller"
 	gardenerdialect "github.com/zonefold/zonefold/internal/controller/gardener"
+	"github.com/zonefold/zonefold/internal/controller/objects"
 	bindydialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/tracing"
 	"github.com/zonefold/zonefold/internal/version"
@@ -234,6 +235,7 @@ func operate(ctx context.Context, config *rest.Config, o options, from process) 
 	config.UserAgent = "zonefold-operator"
 	config.QPS = -1                           // the API server's own priority and fairness decides
 	config.WarningHandler = rest.NoWarnings{} // a warning on each write to an object that an older schema let in
+	config.Wrap(objects.Fenced)
 	scheme, err := from.scheme, error(nil)
 	if scheme == nil {
 		scheme, err = newScheme()

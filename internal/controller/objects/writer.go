@@ -116,7 +116,7 @@ func (w *Writer) Create(ctx context.Context, o client.Object) error {
 		return err
 	}
 	w.writes.begin("")
-	if err := w.Client.Create(ctx, o, client.FieldOwner(Manager)); err != nil {
+	if err := w.Client.Create(w.fenced(ctx), o, client.FieldOwner(Manager)); err != nil {
 		return fmt.Errorf("creating %s: %w", name, err)
 	}
 	w.writes.wrote("", o)
@@ -137,7 +137,7 @@ func (w *Writer) Delete(ctx context.Context, o client.Object) error {
 	if uid := o.GetUID(); uid != "" {
 		options = append(options, client.Preconditions{UID: &uid})
 	}
-	err = w.Client.Delete(ctx, o, options...)
+	err = w.Client.Delete(w.fenced(ctx), o, options...)
 	if err != nil {
 		return fmt.Errorf("deleting %s: %w", name, err)
 	}
@@ -178,11 +178,11 @@ func (w *Writer) send(ctx context.Context, m message) (client.Object, error) {
 	w.writes.begin(written)
 	switch {
 	case m.kind == types.ApplyPatchType:
-		err = w.Client.Patch(ctx, got, patch, client.FieldOwner(Manager), client.ForceOwnership)
+		err = w.Client.Patch(w.fenced(ctx), got, patch, client.FieldOwner(Manager), client.ForceOwnership)
 	case m.what == "status":
-		err = w.Client.Status().Patch(ctx, got, patch, client.FieldOwner(Manager))
+		err = w.Client.Status().Patch(w.fenced(ctx), got, patch, client.FieldOwner(Manager))
 	default:
-		err = w.Client.Patch(ctx, got, patch, client.FieldOwner(Manager))
+		err = w.Client.Patch(w.fenced(ctx), got, patch, client.FieldOwner(Manager))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("writing the %s of %s: %w", m.what, name, err)
