@@ -100,7 +100,7 @@ func TestADialectThatIsOffNeedsNothing(t *testing.T) {
 	lacking := c.start(t, c.Kubeconfig(), "--dialects=kubizone,bindy")
 	<-lacking.Done()
 	const want = "the dialect kubi.zone cannot work: the CustomResourceDefinition zones.kubi.zone is not installed; " +
-		"apply zonefold's from config/crd, or take kubizone out of --dialects"
+		"apply zonefold's from config/crd, or remove kubizone from --dialects"
 	if text := c.log.String(); !strings.Contains(text, want) {
 		t.Errorf("an operator that lacks a definition says\n%s", text)
 	}

@@ -55,8 +55,8 @@ func TestWhatStaysRefusedIsTold(t *testing.T) {
 		close(recorder.Events)
 		var told []string
 		for event := range recorder.Events {
-			_, after, _ := strings.Cut(event, "objects of the kind ")
-			kind, _, _ := strings.Cut(after, " ")
+			_, after, _ := strings.Cut(event, "Objects of kind ")
+			kind, _, _ := strings.Cut(after, ",")
 			told = append(told, kind)
 		}
 		if !slices.Equal(told, c.told) {

@@ -87,7 +87,7 @@ func kubizoneSentences() []sentence {
 		{"a Zone that is accepted hears so", nil, zoneOf("a", "org", `domainName: "~.org."`), "",
 			[]string{"~.org. belongs to Zone ~-a/org.", "note (NoNameServers): Zone ~-a/org has no NS records"}},
 		{"a second Zone of one name is said to be refused", []string{org}, zoneOf("b", "org", `domainName: "~.org."`), "",
-			[]string{"refused (DuplicateZone): Zone ~-a/org has ~.org. already"}},
+			[]string{"refused (DuplicateZone): Zone ~-a/org already has ~.org."}},
 		{"a Zone that nobody delegated is said to be refused", []string{zoneOf("a", "org", `domainName: "~.org.", `+ours)},
 			zoneOf("b", "sub", `domainName: "sub.~.org."`), "",
 			[]string{"refused (NotDelegated): Zone ~-a/org has no delegation"}},

@@ -28,7 +28,7 @@ func TestTokens(t *testing.T) {
 			t.Errorf("%q stands for %q: %s", c.token, namespace, refusal)
 		}
 	}
-	if _, refusal := tokens.namespace("token-of-team-b"); !strings.Contains(refusal, "several namespaces") {
+	if _, refusal := tokens.namespace("token-of-team-b"); !strings.Contains(refusal, "Several namespaces") {
 		t.Errorf("a token of two namespaces is taken: %s", refusal)
 	}
 	tokens.Set("two", nil)

@@ -73,7 +73,7 @@ func TestOnlyClassesThatExistAreServed(t *testing.T) {
 	w.until("r1", "Error False DNSClassNotFound")
 	has("a class that is gone", one)
 	w.delete("r1")
-	w.message("r1", "has to be removed", "create it again")
+	w.message("r1", "has to be removed", "create the class again")
 	w.annotate("r1", v1alpha1.DeletionPolicyAnnotation, v1alpha1.DeletionPolicyOrphan)
 	w.until("r1", "gone")
 	w.delete("r2")
