@@ -155,8 +155,8 @@ func homelabSentences() []sentence {
 				www + "}}", "which does not exist", nil},
 		{"a record of a name that an older one has hears of it", []string{class, wanted("a", "www", www)},
 			wanted("b", "www", www), "",
-			[]string{"refused (Conflict): DNSRecord ~-b/www asks for the A records at www.~.org. in DNSClass ~, which belong to the older " +
-				"DNSRecord ~-a/www; remove one"}},
+			[]string{"refused (Conflict): DNSRecord ~-b/www asks for the A records at www.~.org. in DNSClass ~, which " +
+				"belong to the older DNSRecord ~-a/www; remove one"}},
 		{"a record of a name that the class does not allow hears of it",
 			[]string{classOf("~", `server: "http://127.0.0.1:1", allowed: [{namespaces: [x]}]`)},
 			wanted("a", "www", www), "", []string{"refused (NotDelegated)"}},
