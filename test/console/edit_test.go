@@ -50,7 +50,7 @@ func (s *site) writes(t *testing.T, b *browser, base string) {
 	b.await("what would change", "AAAA 2001:db8::1", "AAAA 2001:db8::2")
 	s.kubectl("patch", "record", "of-a-form", "-n", "a", "--type=merge", "-p", `{"spec":{"rdata":"2001:db8::3"}}`)
 	b.do(chromedp.Click("#do button"), chromedp.WaitVisible(`[role="alert"]`))
-	b.await("somebody else was faster", "its effect has changed since it was shown")
+	b.await("somebody else was faster", "effect has changed since it was shown")
 	b.forgive("409 (Conflict)")
 
 	b.do(chromedp.Navigate(base+"/explain?kind=Record&namespace=a&object=of-a-form"), chromedp.WaitVisible("#change"),

@@ -273,7 +273,7 @@ func (h *shared) tenants(people map[string]*caller) {
 	for own, c := range people {
 		c.await("its own zone is there", "/", http.StatusOK, "zone-of-"+own)
 		c.await("who is shown it is told", "/", http.StatusOK, "system:serviceaccount:"+own+":tenant")
-		c.await("what it may not see is told", "/", http.StatusOK, "You may not list zones of other namespaces than "+own)
+		c.await("what it may not see is told", "/", http.StatusOK, "You may not list zones in namespaces other than "+own)
 		c.await("its own record is there", pages(own)["search"], http.StatusOK, "www."+own+".example.")
 		c.await("the operator is asked with its rights", pages(own)["explain-name"], http.StatusOK, "Answered last")
 		for _, of := range []string{own, other[own]} {

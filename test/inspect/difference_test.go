@@ -79,7 +79,7 @@ func (s *site) compares(t *testing.T) {
 	}
 	s.await("of a DNSZone that no server has yet it is said that there is none", func() error {
 		out, code := s.command("a", "diff", "fleet.example", "-n", "a")
-		want := "which the operator could read for you, but it does not bring it there (yet); or say with --server"
+		want := "which the operator could read for you, but it does not deliver the zone there yet; or name a server"
 		if code != 1 || !strings.Contains(out, want) {
 			return errors.New(out)
 		}

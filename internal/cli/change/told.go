@@ -38,7 +38,7 @@ func (c *Comparing) fromOperator(ctx context.Context, z *fold.ZoneResult, like C
 		return like.Backend != "" && s.Backend != like.Backend
 	})
 	if why == "" && len(servers) == 0 {
-		why = "it does not bring it there (yet)."
+		why = "it does not deliver the zone there yet."
 	}
 	if why != "" {
 		if !own {
