@@ -408,7 +408,7 @@ func (s *site) crowded(t *testing.T, flags []string, kubeconfig string) {
 	reader := h.with(s.token("default", "reader"))
 	a.await("the first", "/", http.StatusOK, "zone-of-a")
 	b.await("the second", "/", http.StatusOK, "zone-of-b")
-	reader.await("one too many", "/", http.StatusServiceUnavailable, "As many people as the console has room for")
+	reader.await("one too many", "/", http.StatusServiceUnavailable, "The console has no room for more people")
 	for _, path := range []string{"/act?verb=freeze&" + ofZone("a"), "/edit?namespace=a&object=www-of-a"} {
 		if status, page := a.get(path); status != http.StatusForbidden {
 			t.Errorf("without --edit %s is answered %d:\n%s", path, status, page)
