@@ -149,7 +149,7 @@ func TestClientConfig(t *testing.T) {
 		t.Errorf("read %+v with keys %s", conf, names(conf.OrderedKeys()))
 	}
 	for name, want := range map[string]string{"loop.conf": "!more than 16 files", "port.conf": "!not a port number",
-		"zones.conf": "!are allowed"} {
+		"zones.conf": "!only the statements key, options, server and include are allowed"} {
 		_, err := ParseClientConfig(name, read)
 		checkOutcome(t, "", err, want)
 	}

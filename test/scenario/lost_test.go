@@ -47,7 +47,8 @@ func (s *scene) unread(kind string) {
 	s.eventually("an event about "+kind, func() string {
 		out := s.kubectl("get", "events", "-n", testoperator.Namespace, "-o",
 			`jsonpath={range .items[?(@.reason=="SourceUnreadable")]}{.involvedObject.name} {.message}{"\n"}{end}`)
-		return unless(strings.Contains(out, "zonefold-operator Objects of kind "+kind+", which"),
+		return unless(strings.Contains(out, "zonefold-operator Objects of kind "+kind+", which") &&
+			strings.Contains(out, "cannot be read"),
 			"there are: "+out)
 	})
 }

@@ -66,7 +66,7 @@ func TestKillsOfReplicas(t *testing.T) {
 	}
 	calm()
 	seen.honest(s)
-	t.Logf("30 kills, %d of them of the leader, in %s; %d answers of replicas that no longer had everything yet", leaders,
+	t.Logf("30 kills, %d of them of the leader, in %s; %d answers of replicas that did not have everything yet", leaders,
 		took.Round(time.Second), seen.closed)
 	t.Logf("at the most %s without a new version, %s without an answer from any replica", seen.gap.Round(time.Millisecond),
 		seen.silence.Round(time.Millisecond))

@@ -8,16 +8,19 @@ import (
 // fence is the key by which the context of a write has whether its operator leads.
 type fence struct{}
 
-// fenced returns a context whose requests Fenced looks at.
-func (w *Writer) fenced(ctx context.Context) context.Context {
+// fenced returns the context of a write, at whose requests Fenced looks, or ErrNotLeading.
+func (w *Writer) fenced(ctx context.Context) (context.Context, error) {
 	if w.Leads == nil {
-		return ctx
+		return ctx, nil
 	}
-	return context.WithValue(ctx, fence{}, w.Leads)
+	if !w.Leads() {
+		return nil, ErrNotLeading
+	}
+	return context.WithValue(ctx, fence{}, w.Leads), nil
 }
 
 // Fenced has a write of a Writer not sent, and not sent again, once another operator may lead. When the API server asks
-// to come back later, client-go sends a request again for up to ten times, and would do so after the end of the Lease.
+// to come back later, client-go sends a request again, up to ten times, and would do so after the end of the Lease.
 func Fenced(to http.RoundTripper) http.RoundTripper { return fences{to} }
 
 type fences struct{ to http.RoundTripper }

@@ -108,15 +108,16 @@ func (w *Writer) Apply(ctx context.Context, wanted client.Object, what string, i
 
 // Create makes an object, and fails if there is one of that name.
 func (w *Writer) Create(ctx context.Context, o client.Object) error {
-	if w.Leads != nil && !w.Leads() {
-		return ErrNotLeading
+	ctx, err := w.fenced(ctx)
+	if err != nil {
+		return err
 	}
 	name, gvk, err := w.describe(o)
 	if err != nil {
 		return err
 	}
 	w.writes.begin("")
-	if err := w.Client.Create(w.fenced(ctx), o, client.FieldOwner(Manager)); err != nil {
+	if err := w.Client.Create(ctx, o, client.FieldOwner(Manager)); err != nil {
 		return fmt.Errorf("creating %s: %w", name, err)
 	}
 	w.writes.wrote("", o)
@@ -126,8 +127,9 @@ func (w *Writer) Create(ctx context.Context, o client.Object) error {
 
 // Delete deletes an object, and what it owns in the background: this very one if its UID is known.
 func (w *Writer) Delete(ctx context.Context, o client.Object) error {
-	if w.Leads != nil && !w.Leads() {
-		return ErrNotLeading
+	ctx, err := w.fenced(ctx)
+	if err != nil {
+		return err
 	}
 	name, gvk, err := w.describe(o)
 	if err != nil {
@@ -137,7 +139,7 @@ func (w *Writer) Delete(ctx context.Context, o client.Object) error {
 	if uid := o.GetUID(); uid != "" {
 		options = append(options, client.Preconditions{UID: &uid})
 	}
-	err = w.Client.Delete(w.fenced(ctx), o, options...)
+	err = w.Client.Delete(ctx, o, options...)
 	if err != nil {
 		return fmt.Errorf("deleting %s: %w", name, err)
 	}
@@ -155,8 +157,9 @@ type message struct {
 }
 
 func (w *Writer) send(ctx context.Context, m message) (client.Object, error) {
-	if w.Leads != nil && !w.Leads() {
-		return nil, ErrNotLeading
+	ctx, err := w.fenced(ctx)
+	if err != nil {
+		return nil, err
 	}
 	name, gvk, err := w.describe(m.of)
 	if err != nil {
@@ -178,11 +181,11 @@ func (w *Writer) send(ctx context.Context, m message) (client.Object, error) {
 	w.writes.begin(written)
 	switch {
 	case m.kind == types.ApplyPatchType:
-		err = w.Client.Patch(w.fenced(ctx), got, patch, client.FieldOwner(Manager), client.ForceOwnership)
+		err = w.Client.Patch(ctx, got, patch, client.FieldOwner(Manager), client.ForceOwnership)
 	case m.what == "status":
-		err = w.Client.Status().Patch(w.fenced(ctx), got, patch, client.FieldOwner(Manager))
+		err = w.Client.Status().Patch(ctx, got, patch, client.FieldOwner(Manager))
 	default:
-		err = w.Client.Patch(w.fenced(ctx), got, patch, client.FieldOwner(Manager))
+		err = w.Client.Patch(ctx, got, patch, client.FieldOwner(Manager))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("writing the %s of %s: %w", m.what, name, err)

@@ -15,7 +15,7 @@ type Options struct {
 	Labels      labels.Selector // of objects that count; nil: all
 	Annotations labels.Selector // likewise, of their annotations
 	Template    *Template       // of names; nil: none
-	Combine     bool            // the add the names of the template to those of the object
+	Combine     bool            // the names of the template count beside those of the object
 
 	IgnoreHostnames bool // nobody is given names by annotations
 	IgnoreTLS       bool // names in spec.tls of Ingresses do not count
@@ -26,7 +26,7 @@ type Options struct {
 	PublishInternal bool // Services with nothing but a cluster IP are published under it
 	PublishHostIP   bool // headless Services are published under the addresses of nodes
 	PublishNotReady bool // headless Services are published with endpoints that are not ready
-	InternalIPv6    bool // publish internal IPv6 addresses of nodes as external ones
+	InternalIPv6    bool // internal IPv6 addresses of nodes count as external ones
 	Unschedulable   bool // nodes that are cordoned count too
 
 	GatewayName      string          // of Gateways that count; "": all
