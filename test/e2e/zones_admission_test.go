@@ -46,7 +46,7 @@ func fixtures() []fixture {
 		{"volumes below /data", "Bind9Instance", `clusterRef: "", role: primary, volumes: [{name: scratch, emptyDir: {}}, {name: keys, secret: {secretName: bindy-extra-tsig}}],
 			volumeMounts: [{name: scratch, mountPath: /data/scratch}, {name: keys, mountPath: /data/extra-keys, readOnly: true}]`, "", false},
 		{"a folder of the node", "Bind9Instance", `clusterRef: "", role: primary, volumes: [{name: root, hostPath: {path: /, type: Directory}}],
-			volumeMounts: [{name: root, mountPath: /data/host, readOnly: true}]`, "one of emptyDir, configMap", true},
+			volumeMounts: [{name: root, mountPath: /data/host, readOnly: true}]`, "must be emptyDir, configMap, secret", true},
 		{"a Secret that is not for servers", "Bind9Instance", `clusterRef: "", role: primary, volumes: [{name: stolen, secret: {secretName: production-primary-rndc-key}}],
 			volumeMounts: [{name: stolen, mountPath: /data/stolen, readOnly: true}]`, "begin with bindy-", true},
 		{"a Secret that is not for servers, as the source of signing keys", "Bind9Instance",
