@@ -34,9 +34,7 @@ var _ delivery.Fleets = (*Zones)(nil)
 // Await implements controller.Fleets.
 func (z *Zones) Await(apiVersion string) {
 	z.assignerVersion = apiVersion
-	p, unlock := z.protecting.Lock()
-	defer unlock()
-	p.awaited = true
+	z.protections.await()
 }
 
 // Host implements controller.Fleets.

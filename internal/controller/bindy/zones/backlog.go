@@ -6,10 +6,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/controller"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
-	"github.com/zonefold/zonefold/internal/zone"
 )
 
 // How soon an instance is looked at again because of its zones. Its status names all of them, and to write a thousand
@@ -72,18 +70,18 @@ func (z *Zones) lookAgain() *controller.Later {
 const statusRest = time.Second / 2
 
 // rest is how long to wait before the status of a zone is written again.
-func (z *Zones) rest(id zone.ID, o *v1beta1.DNSZone, ready controller.Outcome) time.Duration {
-	if o.Status.ObservedGeneration != o.Generation || !dialect.HasReason(o.Status.Conditions, ready.Reason) {
+func (r *zoneReport) rest(ready controller.Outcome) time.Duration {
+	if r.o.Status.ObservedGeneration != r.o.Generation || !dialect.HasReason(r.o.Status.Conditions, ready.Reason) {
 		return 0
 	}
-	st, unlock := z.state.Lock()
+	st, unlock := r.z.state.Lock()
 	defer unlock()
-	return st.know(id).written.Add(statusRest).Sub(z.Clock.Now())
+	return st.know(r.id).written.Add(statusRest).Sub(r.z.Clock.Now())
 }
 
 // wrote records that the status of a zone was just written.
-func (z *Zones) wrote(id zone.ID) {
-	st, unlock := z.state.Lock()
+func (r *zoneReport) wrote() {
+	st, unlock := r.z.state.Lock()
 	defer unlock()
-	st.know(id).written = z.Clock.Now()
+	st.know(r.id).written = r.z.Clock.Now()
 }

@@ -9,33 +9,31 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/controller"
-	"github.com/zonefold/zonefold/internal/controller/delivery"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
-	"github.com/zonefold/zonefold/internal/zone"
 )
 
 // letGo waits for a zone that is being deleted, and no longer than that is worth: a server that does not answer loses
 // it when it is back. One that is guarded waits until that is known to be right.
-func (z *Zones) letGo(ctx context.Context, id zone.ID, o *v1beta1.DNSZone, out delivery.ZoneOutcome) error {
-	if !slices.Contains(o.Finalizers, v1beta1.ZoneFinalizer) {
+func (r *zoneReport) letGo(ctx context.Context) error {
+	if !slices.Contains(r.o.Finalizers, v1beta1.ZoneFinalizer) {
 		return nil
 	}
-	now, end := z.Clock.Now(), o.DeletionTimestamp.Add(z.Patience)
-	guarded := z.serversOf(id).Guards(id, nil)
+	now, end := r.z.Clock.Now(), r.o.DeletionTimestamp.Add(r.z.Patience)
+	guarded := r.z.serversOf(r.id).Guards(r.id, nil)
 	switch {
-	case out.Held != nil && out.Held.Plan != "": // nobody else removes it either
-		return z.writeGone(ctx, o, out, out.Held.Message)
-	case guarded && z.soon(id, controller.Not(controller.ReasonPending, isRemoved)):
-		return z.lookAgain() // a server is about to say whether it is held
+	case r.out.Held != nil && r.out.Held.Plan != "": // nobody else removes it either
+		return r.writeGone(ctx, r.out.Held.Message)
+	case guarded && r.z.soon(r.id, controller.Not(controller.ReasonPending, isRemoved)):
+		return r.z.lookAgain() // a server is about to say whether it is held
 	case !guarded && !now.Before(end):
-		if out.Leaving {
-			z.serversOf(id).Abandon(id)
-			z.wakeInstances(z.losing(id, out)...) // from now on it is for them to remove it
+		if r.out.Leaving {
+			r.z.serversOf(r.id).Abandon(r.id)
+			r.z.wakeInstances(r.losing()...) // from now on it is for them to remove it
 		}
 		return &controller.Later{After: partingAgain}
 	}
-	if now.Sub(o.DeletionTimestamp.Time) > grace {
-		if err := z.writeGone(ctx, o, out, z.parting(id, out, end, guarded)); err != nil {
+	if now.Sub(r.o.DeletionTimestamp.Time) > grace {
+		if err := r.writeGone(ctx, r.parting(end, guarded)); err != nil {
 			return err
 		}
 	}
@@ -49,26 +47,26 @@ func (z *Zones) letGo(ctx context.Context, id zone.ID, o *v1beta1.DNSZone, out d
 const partingAgain = 5 * time.Second
 
 // writeGone says what a zone that is being deleted waits for.
-func (z *Zones) writeGone(ctx context.Context, o *v1beta1.DNSZone, out delivery.ZoneOutcome, message string) error {
-	status := *o.Status.DeepCopy()
-	c := controller.Conditions{Old: o.Status.Conditions, Generation: o.Generation, Now: z.Clock.Now()}
+func (r *zoneReport) writeGone(ctx context.Context, message string) error {
+	status := *r.o.Status.DeepCopy()
+	c := controller.Conditions{Old: r.o.Status.Conditions, Generation: r.o.Generation, Now: r.z.Clock.Now()}
 	c.Set(v1beta1.ConditionReady, controller.Not(v1beta1.ReasonDeleting, message))
 	c.Set(v1beta1.ConditionProgressing, controller.OK(v1beta1.ReasonDeleting, message))
-	tellHeld(&status, &c, out.Held)
+	tellHeld(&status, &c, r.out.Held)
 	status.Conditions = c.List()
-	sent, err := z.patchZone(ctx, o, status)
+	sent, err := r.z.patchZone(ctx, r.o, status)
 	if sent && err == nil {
-		z.eventOfHeld(o, status.Conditions)
+		r.eventOfHeld(status.Conditions)
 	}
 	return err
 }
 
 // losing are the instances that a zone is being removed from.
-func (z *Zones) losing(id zone.ID, out delivery.ZoneOutcome) []client.ObjectKey {
-	st, unlock := z.state.Lock()
-	keys := st.holders(id)
+func (r *zoneReport) losing() []client.ObjectKey {
+	st, unlock := r.z.state.Lock()
+	keys := st.holders(r.id)
 	unlock()
-	for _, p := range out.Places {
+	for _, p := range r.out.Places {
 		if key, ok := instanceOf(p.Place); ok && !slices.Contains(keys, key) {
 			keys = append(keys, key)
 		}
@@ -81,8 +79,8 @@ const isRemoved = "It is being removed from its servers."
 
 // parting says what a zone that is being deleted waits for, and until when. If it is guarded, that is for as long as it
 // takes.
-func (z *Zones) parting(id zone.ID, out delivery.ZoneOutcome, end time.Time, guarded bool) string {
-	keys := z.losing(id, out)
+func (r *zoneReport) parting(end time.Time, guarded bool) string {
+	keys := r.losing()
 	if len(keys) == 0 {
 		return isRemoved
 	}
@@ -91,8 +89,8 @@ func (z *Zones) parting(id zone.ID, out delivery.ZoneOutcome, end time.Time, gua
 		names[i] = key.String()
 	}
 	why := ""
-	if out.Served.Reason == controller.ReasonWithdrawing && out.Served.Message != "" {
-		why = " " + out.Served.Message
+	if r.out.Served.Reason == controller.ReasonWithdrawing && r.out.Served.Message != "" {
+		why = " " + r.out.Served.Message
 	}
 	if guarded {
 		return dialect.Sentence("A Backend protects it, so it waits until the operator has read these: Bind9Instance %s.%s",

@@ -13,8 +13,15 @@ import (
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/delivery"
+	"github.com/zonefold/zonefold/internal/guarded"
 	"github.com/zonefold/zonefold/internal/plan"
 )
+
+// protections are what Backends that name clusters hold of the deletions at their instances, each of which is a Place.
+type protections struct {
+	places *delivery.Places
+	known  guarded.Value[protecting]
+}
 
 // A protector is a Backend that names a cluster: its protection counts for the DNSZones of that cluster, too.
 type protector struct {
@@ -22,12 +29,21 @@ type protector struct {
 	protection plan.Protection
 }
 
-// protecting is what Backends hold of the deletions at instances.
+// protecting is what protections know.
 type protecting struct {
 	awaited bool                 // Backends are not known yet: whatever they protect stays
 	by      map[string]protector // by the name of the Backend
 	places  map[client.ObjectKey]*delivery.Place
 	of      map[client.ObjectKey]types.NamespacedName // the clusters of these
+}
+
+func newProtections(places *delivery.Places) *protections {
+	p := &protections{places: places}
+	known, unlock := p.known.Lock()
+	defer unlock()
+	*known = protecting{by: map[string]protector{}, places: map[client.ObjectKey]*delivery.Place{},
+		of: map[client.ObjectKey]types.NamespacedName{}}
+	return p
 }
 
 // protection is that of the first of the Backends that protect a cluster.
@@ -44,94 +60,105 @@ func (p *protecting) protection(cluster types.NamespacedName) plan.Protection {
 	return p.by[first].protection
 }
 
+// await has everything be protected until all Backends are known.
+func (p *protections) await() {
+	known, unlock := p.known.Lock()
+	defer unlock()
+	known.awaited = true
+}
+
+// set takes over what a Backend protects. It returns which clusters that concerns; nil: none.
+func (p *protections) set(backend string, cluster types.NamespacedName, by plan.Protection) concerned {
+	known, unlock := p.known.Lock()
+	defer unlock()
+	before := known.by[backend]
+	if by == (plan.Protection{}) {
+		delete(known.by, backend)
+	} else {
+		known.by[backend] = protector{cluster, by}
+	}
+	if before == known.by[backend] {
+		return nil
+	}
+	return p.spread(known, func(of types.NamespacedName) bool { return of == cluster || of == before.cluster })
+}
+
+// all ends the wait: every Backend is known. It returns which clusters that concerns; nil: none.
+func (p *protections) all() concerned {
+	known, unlock := p.known.Lock()
+	defer unlock()
+	if !known.awaited {
+		return nil
+	}
+	known.awaited = false
+	return p.spread(known, func(types.NamespacedName) bool { return true })
+}
+
+// concerned reports whether something concerns a cluster.
+type concerned func(cluster types.NamespacedName) bool
+
+// spread gives the Places of some clusters the protection that these have now.
+func (p *protections) spread(known *protecting, clusters concerned) concerned {
+	for key, place := range known.places {
+		if now := known.protection(known.of[key]); clusters(known.of[key]) && now != place.Protection {
+			other := *place
+			other.Protection = now
+			known.places[key] = &other
+			p.places.Put(&other)
+		}
+	}
+	return clusters
+}
+
+// stay reports whether what the servers of clusters have stays there although nobody asks for it, or may have to.
+func (p *protections) stay(clusters ...types.NamespacedName) bool {
+	known, unlock := p.known.Lock()
+	defer unlock()
+	return !slices.ContainsFunc(clusters, func(cluster types.NamespacedName) bool {
+		return !known.awaited && known.protection(cluster).Policy == plan.PolicySync
+	})
+}
+
+// put hands the Place of an instance to Deliveries, with the protection of its cluster.
+func (p *protections) put(key client.ObjectKey, cluster string, place *delivery.Place) {
+	known, unlock := p.known.Lock()
+	defer unlock()
+	known.of[key] = types.NamespacedName{Namespace: key.Namespace, Name: cluster}
+	place.Protection = known.protection(known.of[key])
+	known.places[key] = place
+	p.places.Put(place)
+}
+
+func (p *protections) delete(key client.ObjectKey) {
+	known, unlock := p.known.Lock()
+	defer unlock()
+	delete(known.of, key)
+	delete(known.places, key)
+	p.places.Delete(placeOf(key))
+}
+
 // Protect implements controller.Fleets.
 func (z *Zones) Protect(backend string, cluster types.NamespacedName, by plan.Protection) {
-	p, unlock := z.protecting.Lock()
-	before := p.by[backend]
-	if by == (plan.Protection{}) {
-		delete(p.by, backend)
-	} else {
-		p.by[backend] = protector{cluster, by}
-	}
-	concerns := func(of types.NamespacedName) bool { return of == cluster || of == before.cluster }
-	news := before != p.by[backend]
-	if news {
-		z.protect(p, concerns)
-	}
-	unlock()
-	if news {
-		z.wakeClusters(concerns)
-	}
+	z.wakeClusters(z.protections.set(backend, cluster, by))
 }
 
 // Protected implements controller.Fleets.
-func (z *Zones) Protected() {
-	all := func(types.NamespacedName) bool { return true }
-	p, unlock := z.protecting.Lock()
-	news := p.awaited
-	if news {
-		p.awaited = false
-		z.protect(p, all)
-	}
-	unlock()
-	if news {
-		z.wakeClusters(all)
-	}
-}
+func (z *Zones) Protected() { z.wakeClusters(z.protections.all()) }
 
 // wakeClusters has the instances of clusters looked at: what a policy has left there may have to go.
-func (z *Zones) wakeClusters(concerns func(cluster types.NamespacedName) bool) {
+func (z *Zones) wakeClusters(clusters concerned) {
+	if clusters == nil {
+		return
+	}
 	var keys []client.ObjectKey
 	st, unlock := z.state.Lock()
 	for key, h := range st.hosts {
-		if concerns(h.cluster()) {
+		if clusters(h.cluster()) {
 			keys = append(keys, key)
 		}
 	}
 	unlock()
 	z.wakeInstances(keys...)
-}
-
-// stays reports whether what the servers of a cluster have stays there although nobody asks for it, or may have to.
-func (z *Zones) stays(cluster types.NamespacedName) bool {
-	p, unlock := z.protecting.Lock()
-	defer unlock()
-	return p.awaited || p.protection(cluster).Policy != plan.PolicySync
-}
-
-// protect gives the Places of some clusters the protection that these have now.
-func (z *Zones) protect(p *protecting, concerns func(cluster types.NamespacedName) bool) {
-	for key, place := range p.places {
-		if now := p.protection(p.of[key]); concerns(p.of[key]) && now != place.Protection {
-			other := *place
-			other.Protection = now
-			p.places[key] = &other
-			z.deliveries.Places().Put(&other)
-		}
-	}
-}
-
-// putPlace hands the Place of an instance to Deliveries, with the protection of its cluster.
-func (z *Zones) putPlace(key client.ObjectKey, cluster string, place *delivery.Place) {
-	p, unlock := z.protecting.Lock()
-	defer unlock()
-	p.of[key] = types.NamespacedName{Namespace: key.Namespace, Name: cluster}
-	place.Protection = p.protection(p.of[key])
-	p.places[key] = place
-	z.deliveries.Places().Put(place)
-}
-
-func (z *Zones) deletePlace(key client.ObjectKey) {
-	p, unlock := z.protecting.Lock()
-	defer unlock()
-	delete(p.of, key)
-	delete(p.places, key)
-	z.deliveries.Places().Delete(placeOf(key))
-}
-
-// allStay is stays of several.
-func (z *Zones) allStay(clusters []types.NamespacedName) bool {
-	return !slices.ContainsFunc(clusters, func(c types.NamespacedName) bool { return !z.stays(c) })
 }
 
 // tellHeld puts into the status of a zone what servers have although nobody asks for it.
@@ -144,20 +171,20 @@ func tellHeld(status *v1beta1.DNSZoneStatus, c *controller.Conditions, held *del
 }
 
 // eventOfHeld makes an event of what is held from now on.
-func (z *Zones) eventOfHeld(o *v1beta1.DNSZone, now []metav1.Condition) {
+func (r *zoneReport) eventOfHeld(now []metav1.Condition) {
 	is, was := meta.FindStatusCondition(now, controller.ConditionHeld),
-		meta.FindStatusCondition(o.Status.Conditions, controller.ConditionHeld)
+		meta.FindStatusCondition(r.o.Status.Conditions, controller.ConditionHeld)
 	if is != nil && (was == nil || was.Reason != is.Reason) {
-		z.warning(o, is.Reason, controller.ConditionHeld, is.Message)
+		r.z.warning(r.o, is.Reason, controller.ConditionHeld, is.Message)
 	}
 }
 
 // spend removes the approval of deletions when these have been made, so that it is valid once.
-func (z *Zones) spend(ctx context.Context, o *v1beta1.DNSZone, out delivery.ZoneOutcome) error {
-	if _, approves := o.Annotations[zonefold.ApproveAnnotation]; !approves || !out.Settled() {
+func (r *zoneReport) spend(ctx context.Context) error {
+	if _, approves := r.o.Annotations[zonefold.ApproveAnnotation]; !approves || !r.out.Settled() {
 		return nil
 	}
-	_, err := z.Objects.Change(ctx, o, "metadata",
+	_, err := r.z.Objects.Change(ctx, r.o, "metadata",
 		map[string]any{"annotations": map[string]any{zonefold.ApproveAnnotation: nil}})
 	return err
 }

@@ -32,11 +32,11 @@ func TestNothingIsDeletedBeforeItIsKnownWhatIsProtected(t *testing.T) {
 			}
 			key := client.ObjectKey{Namespace: "a", Name: "dns-primary-0"}
 			protectedBy := func() plan.Protection {
-				p, unlock := z.protecting.Lock()
+				p, unlock := z.protections.known.Lock()
 				defer unlock()
 				return p.places[key].Protection
 			}
-			z.putPlace(key, cluster.Name, &delivery.Place{Name: placeOf(key)})
+			z.protections.put(key, cluster.Name, &delivery.Place{Name: placeOf(key)})
 			if got := protectedBy(); got != tt.before {
 				t.Errorf("before: %+v", got)
 			}

@@ -75,33 +75,32 @@ func (z *Zones) outcome(id zone.ID) delivery.ZoneOutcome {
 }
 
 // label puts into the status of a zone which content servers have. With a history it is one that the history leads to.
-func (z *Zones) label(status *v1beta1.DNSZoneStatus, out delivery.ZoneOutcome) {
-	if out.Label.ID == "" || z.past.Keeps() && out.Label.ID != contentID(out.Snapshot) {
+func (r *zoneReport) label(status *v1beta1.DNSZoneStatus) {
+	if r.out.Label.ID == "" || r.z.past.Keeps() && r.out.Label.ID != contentID(r.out.Snapshot) {
 		return
 	}
-	serial := int64(out.Label.Serial)
-	status.Serial, status.Content = &serial, out.Label.ID
+	serial := int64(r.out.Label.Serial)
+	status.Serial, status.Content = &serial, r.out.Label.ID
 }
 
 // begin has the history of a zone begin with what an earlier run has written down, if objects still say that: the
 // status has its hash alone.
-func (z *Zones) begin(o *v1beta1.DNSZone, out delivery.ZoneOutcome) {
-	if z.past.Keeps() && o.Status.Content == contentID(out.Snapshot) {
-		was := out.Snapshot
-		was.SOA.Serial = numberOf(o.Status.Serial)
-		z.past.Written(dialect.ZoneID(o.Namespace, o.Name), was)
+func (r *zoneReport) begin() {
+	if r.z.past.Keeps() && r.o.Status.Content == contentID(r.out.Snapshot) {
+		was := r.out.Snapshot
+		was.SOA.Serial = numberOf(r.o.Status.Serial)
+		r.z.past.Written(r.id, was)
 	}
 }
 
 // revise stores how the content of a zone has changed that its status is about to name.
-func (z *Zones) revise(ctx context.Context, o *v1beta1.DNSZone, status *v1beta1.DNSZoneStatus,
-	out delivery.ZoneOutcome) {
-	if !z.past.Keeps() || status.Content == o.Status.Content || status.Content != contentID(out.Snapshot) {
+func (r *zoneReport) revise(ctx context.Context, status *v1beta1.DNSZoneStatus) {
+	if !r.z.past.Keeps() || status.Content == r.o.Status.Content || status.Content != contentID(r.out.Snapshot) {
 		return
 	}
-	now := out.Snapshot
+	now := r.out.Snapshot
 	now.SOA.Serial = numberOf(status.Serial)
-	z.past.Revise(ctx, z.historyOf(o), now, out.Frozen.RolledBack())
+	r.z.past.Revise(ctx, r.z.historyOf(r.o), now, r.out.Frozen.RolledBack())
 }
 
 // historyOf is the Owner of the history of a zone. What was written down before is not in the cluster, unless the zone

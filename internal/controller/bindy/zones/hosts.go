@@ -149,7 +149,7 @@ func (z *Zones) forgetHost(key client.ObjectKey) {
 		return
 	}
 	if before.primary {
-		z.deletePlace(key)
+		z.protections.delete(key)
 	}
 	z.visitAll(key)
 }
@@ -303,9 +303,9 @@ func (z *Zones) putHost(i *v1beta1.Bind9Instance, before, now *host) {
 			o := controller.Not(controller.ReasonBackendNotReady, now.trouble)
 			place.Problem = &o
 		}
-		z.putPlace(key, i.Spec.ClusterRef, place)
+		z.protections.put(key, i.Spec.ClusterRef, place)
 	} else if before != nil && before.primary {
-		z.deletePlace(key)
+		z.protections.delete(key)
 	}
 	z.visitAll(key)
 }

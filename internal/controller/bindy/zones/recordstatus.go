@@ -23,6 +23,13 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
+// A recordReport is one look at what the status of a record is to say.
+type recordReport struct {
+	z *Zones
+	dialect.Record
+	verdict zone.Verdict // zero: the record is being deleted
+}
+
 // writeRecord brings the status of a record up to date.
 func (z *Zones) writeRecord(ctx context.Context, id zone.ID) error {
 	st, unlock := z.state.Lock()
@@ -31,15 +38,16 @@ func (z *Zones) writeRecord(ctx context.Context, id zone.ID) error {
 		unlock()
 		return nil
 	}
-	r, taken := k.record, k.taken
+	r, taken := recordReport{z: z, Record: k.record}, k.taken
 	unlock()
 	if !r.Object.GetDeletionTimestamp().IsZero() {
-		return errors.Join(z.letRecordGo(ctx, r), z.parted(ctx, r))
+		return errors.Join(r.letGo(ctx), r.parted(ctx))
 	}
 	v, ok := z.core.Verdict(id)
 	if !ok || taken != core.VersionOf(r.Object) {
 		return nil // Settle asks again
 	}
+	r.verdict = v
 	served := controller.Not(v1beta1.ReasonNotReady, "")
 	if v.Accepted {
 		served = z.deliveries.Reached(v.Zone, id, rr.Key{Name: v.Name, Type: r.Type})
@@ -48,14 +56,14 @@ func (z *Zones) writeRecord(ctx context.Context, id zone.ID) error {
 		return z.lookAgain()
 	}
 	c := controller.Conditions{Old: r.Status.Conditions, Generation: r.Object.GetGeneration(), Now: z.Clock.Now()}
-	ready := z.recordReady(v, served)
+	ready := r.ready(served)
 	c.Set(v1beta1.ConditionReady, ready)
 	warn(&c, v)
 	status := *r.Status.DeepCopy()
 	status.Conditions, status.ObservedGeneration = c.List(), r.Object.GetGeneration()
-	z.placed(&status, v)
+	r.placed(&status)
 	if ready.Status == metav1.ConditionTrue {
-		confirmed(&status, r, v, z.Clock.Now())
+		r.confirmed(&status)
 	} else if !v.Accepted {
 		unpublished(&status)
 	}
@@ -70,44 +78,45 @@ func (z *Zones) writeRecord(ctx context.Context, id zone.ID) error {
 	return nil
 }
 
-// letRecordGo takes off a record that is being deleted the finalizer that the existing Bindy put on it. We put none:
+// letGo takes off a record that is being deleted the finalizer that the existing Bindy put on it. We put none:
 // the servers lose what no object asks for, whenever that is noticed.
-func (z *Zones) letRecordGo(ctx context.Context, r dialect.Record) error {
+func (r recordReport) letGo(ctx context.Context) error {
 	o, ok := r.Object.DeepCopyObject().(client.Object)
 	if !ok {
 		return fmt.Errorf("%T is no object", r.Object)
 	}
-	return z.setFinalizer(ctx, o, recordFinalizer(r), false)
+	return r.z.setFinalizer(ctx, o, r.finalizer(), false)
 }
 
-func recordFinalizer(r dialect.Record) string {
+func (r recordReport) finalizer() string {
 	return v1beta1.GroupVersion.Group + "/" + strings.ToLower(r.ID.Kind) + "-finalizer"
 }
 
 // parted says of a record that is being deleted, and that somebody else keeps, that no server is to have it.
-func (z *Zones) parted(ctx context.Context, r dialect.Record) error {
-	if !slices.ContainsFunc(r.Object.GetFinalizers(), func(f string) bool { return f != recordFinalizer(r) }) {
+func (r recordReport) parted(ctx context.Context) error {
+	if !slices.ContainsFunc(r.Object.GetFinalizers(), func(f string) bool { return f != r.finalizer() }) {
 		return nil
 	}
-	c := controller.Conditions{Old: r.Status.Conditions, Generation: r.Object.GetGeneration(), Now: z.Clock.Now()}
+	c := controller.Conditions{Old: r.Status.Conditions, Generation: r.Object.GetGeneration(), Now: r.z.Clock.Now()}
 	c.Set(v1beta1.ConditionReady, controller.Not(v1beta1.ReasonDeleting, isRemoved))
 	status := *r.Status.DeepCopy()
 	status.Conditions, status.ObservedGeneration = c.List(), r.Object.GetGeneration()
 	status.Zone, status.ZoneRef = "", nil
 	unpublished(&status)
-	_, err := z.patchStatus(ctx, r.Object, *r.Status, status)
+	_, err := r.z.patchStatus(ctx, r.Object, *r.Status, status)
 	return err
 }
 
-// recordReady is the condition Ready of a record.
-func (z *Zones) recordReady(v zone.Verdict, served controller.Outcome) controller.Outcome {
+// ready is the condition Ready of a record.
+func (r recordReport) ready(served controller.Outcome) controller.Outcome {
+	v := r.verdict
 	if !v.Accepted {
 		return controller.Not(string(v.Reason), v.Message)
 	}
 	if n, hidden := v.Note(zone.Occluded); hidden {
 		return controller.Not(string(n.Reason), n.Message)
 	}
-	st, unlock := z.state.Lock()
+	st, unlock := r.z.state.Lock()
 	fleet := st.fleets[v.Zone]
 	unlock()
 	switch {
@@ -125,12 +134,13 @@ func (z *Zones) recordReady(v zone.Verdict, served controller.Outcome) controlle
 }
 
 // placed says which zone has the record.
-func (z *Zones) placed(status *v1beta1.RecordStatus, v zone.Verdict) {
+func (r recordReport) placed(status *v1beta1.RecordStatus) {
+	v := r.verdict
 	if !v.Accepted {
 		status.Zone, status.ZoneRef = "", nil
 		return
 	}
-	st, unlock := z.state.Lock()
+	st, unlock := r.z.state.Lock()
 	defer unlock()
 	if k := st.known[v.Zone]; k != nil && k.zone != nil {
 		name := strings.TrimSuffix(k.zone.Spec.ZoneName, ".")
@@ -143,13 +153,13 @@ func (z *Zones) placed(status *v1beta1.RecordStatus, v zone.Verdict) {
 }
 
 // confirmed says what servers have confirmed, and since when that is so.
-func confirmed(status *v1beta1.RecordStatus, r dialect.Record, v zone.Verdict, now time.Time) {
+func (r recordReport) confirmed(status *v1beta1.RecordStatus) {
 	hash := hashOf(r.Object)
-	name := v.Name.String()
+	name := r.verdict.Name.String()
 	if status.RecordHash == hash && status.PublishedName == name {
 		return
 	}
-	status.RecordHash, status.PublishedName, status.LastUpdated = hash, name, now.UTC().Format(time.RFC3339)
+	status.RecordHash, status.PublishedName, status.LastUpdated = hash, name, r.z.Clock.Now().UTC().Format(time.RFC3339)
 	status.Addresses = ""
 	if r.Type == rr.TypeA || r.Type == rr.TypeAAAA {
 		if data, err := r.Data(); err == nil {

@@ -8,7 +8,6 @@ import (
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/delivery"
-	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -47,51 +46,51 @@ const (
 
 // renew has a secondary that is as far as it should be transfer the whole zone if what it has is suspect and not what
 // is wanted.
-func (z *Zones) renew(ctx context.Context, f *follow, name dnsname.Name) error {
-	_, unlock := z.state.Lock()
-	since, renewed, whole := f.suspectSince, f.renewed, f.whole
+func (v *visit) renew(ctx context.Context) error {
+	_, unlock := v.z.state.Lock()
+	since, renewed, whole := v.f.suspectSince, v.f.renewed, v.f.whole
 	unlock()
 	if since.IsZero() {
 		return nil
 	}
-	want, confirmed := z.serversOf(f.zone).Content(f.zone)
+	want, confirmed := v.z.serversOf(v.f.zone).Content(v.f.zone)
 	switch {
 	case confirmed, renewed > 0 && !whole: // who waits to be ready need not wait for primaries that are away
-		holds, err := f.pod.follower.Holds(ctx, name, want)
+		holds, err := v.f.pod.follower.Holds(ctx, v.name, want)
 		if err != nil {
-			return z.retry(f, fmt.Errorf("reading what it has of the zone: %w", err))
+			return v.retry(fmt.Errorf("reading what it has of the zone: %w", err))
 		}
 		switch {
 		case confirmed && (holds || renewed >= mostRenewed):
-			z.trust(f, since)
+			v.trust(since)
 			return nil
 		case holds:
 			return nil
 		}
 	case renewed > 0: // without those that are not right yet; once more when they are
 		return &controller.Later{After: renewPause}
-	case z.Clock.Now().Before(since.Add(suspectFor)):
+	case v.z.Clock.Now().Before(since.Add(suspectFor)):
 		return &controller.Later{After: suspectAgain}
 	}
-	if err := f.pod.follower.Renew(ctx, name); err != nil {
-		return z.retry(f, fmt.Errorf("transferring the zone anew: %w", err))
+	if err := v.f.pod.follower.Renew(ctx, v.name); err != nil {
+		return v.retry(fmt.Errorf("transferring the zone anew: %w", err))
 	}
-	_, unlock = z.state.Lock()
+	_, unlock = v.z.state.Lock()
 	defer unlock()
-	f.renewed++
+	v.f.renewed++
 	pause := backend.Doubled{First: renewPause, Most: lastAgain} // a transfer may take long
 	return &controller.Later{After: pause.After(renewed + 1)}
 }
 
 // trust ends a suspicion, unless there is a newer one.
-func (z *Zones) trust(f *follow, since time.Time) {
-	st, unlock := z.state.Lock()
-	if f.suspectSince.Equal(since) {
-		st.suspect(f, time.Time{})
+func (v *visit) trust(since time.Time) {
+	st, unlock := v.z.state.Lock()
+	if v.f.suspectSince.Equal(since) {
+		st.suspect(v.f, time.Time{})
 	}
-	others := st.others(f)
+	others := st.others(v.f)
 	unlock()
 	if others { // the ledger need not have them any more
-		z.wakeInstances(f.pod.instance)
+		v.z.wakeInstances(v.f.pod.instance)
 	}
 }

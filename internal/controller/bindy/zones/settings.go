@@ -41,48 +41,48 @@ func (z *Zones) settingsAt(instance client.ObjectKey, name dnsname.Name) ZoneSet
 
 // configure brings the settings of a zone at a primary up to date, and has it notify the secondaries. Before the zone
 // is there, there is nothing to do: it is made with them.
-func (z *Zones) configure(ctx context.Context, f *follow, name dnsname.Name) error {
-	at, ok := f.pod.server.Backend.(Primary)
-	if !ok || !z.serversOf(f.zone).Has(f.zone, f.pod.server.Name) {
+func (v *visit) configure(ctx context.Context) error {
+	at, ok := v.f.pod.server.Backend.(Primary)
+	if !ok || !v.z.serversOf(v.f.zone).Has(v.f.zone, v.f.pod.server.Name) {
 		return nil
 	}
-	settings := f.pod.Settings(name)
-	if err := z.notify(ctx, at, f, name, settings); err != nil {
+	settings := v.f.pod.Settings(v.name)
+	if err := v.notify(ctx, at, settings); err != nil {
 		return &controller.Later{After: firstAgain, Err: err}
 	}
-	update, transfer, _ := f.pod.Keys()
-	now := fmt.Sprint(name, settings, update.Name, transfer.Name)
-	if !z.knows(f, now) {
-		if _, err := at.Configure(ctx, name); err != nil {
+	update, transfer, _ := v.f.pod.Keys()
+	now := fmt.Sprint(v.name, settings, update.Name, transfer.Name)
+	if !v.knows(now) {
+		if _, err := at.Configure(ctx, v.name); err != nil {
 			if backend.Class(err) == backend.ErrNoZone { // whatever reading it has shown
-				z.serversOf(f.zone).Audit(f.zone)
+				v.z.serversOf(v.f.zone).Audit(v.f.zone)
 			}
-			return z.retry(f, err)
+			return v.retry(err)
 		}
-		_, unlock := z.state.Lock()
-		f.told, f.name, f.tries = now, name, 0
+		_, unlock := v.z.state.Lock()
+		v.f.told, v.f.name, v.f.tries = now, v.name, 0
 		unlock()
 	}
-	if more, err := z.lookAtSignatures(ctx, at, f, name); more || err != nil {
-		return z.retry(f, err)
+	if more, err := v.lookAtSignatures(ctx, at); more || err != nil {
+		return v.retry(err)
 	}
-	z.recovered(f)
+	v.recovered()
 	return nil
 }
 
 // notify has the secondaries of a zone notified of its newest content, once, if a primary is the first that has been
 // given it. Several changes make one message. Nothing depends on it: BIND notifies them too, and they are asked until
 // they have it.
-func (z *Zones) notify(ctx context.Context, at Primary, f *follow, name dnsname.Name, s ZoneSettings) error {
-	newest := z.serversOf(f.zone).Newest(f.zone)
-	st, unlock := z.state.Lock()
-	due := len(s.AlsoNotify) > 0 && newest.Given == f.pod.server.Name && st.notified[f.zone] != newest.Label
+func (v *visit) notify(ctx context.Context, at Primary, s ZoneSettings) error {
+	newest := v.z.serversOf(v.f.zone).Newest(v.f.zone)
+	st, unlock := v.z.state.Lock()
+	due := len(s.AlsoNotify) > 0 && newest.Given == v.f.pod.server.Name && st.notified[v.f.zone] != newest.Label
 	if due {
-		st.notified[f.zone] = newest.Label
+		st.notified[v.f.zone] = newest.Label
 	}
 	unlock()
 	if !due {
 		return nil
 	}
-	return at.Notify(ctx, name)
+	return at.Notify(ctx, v.name)
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/zonefold/zonefold/internal/bind9"
 	"github.com/zonefold/zonefold/internal/controller"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
-	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -160,23 +159,23 @@ func (k *known) signed() bool {
 const insecureTries = 8
 
 // lookAtSignatures notes what the signer of a zone shows, and reports whether there is more to come.
-func (z *Zones) lookAtSignatures(ctx context.Context, at Primary, f *follow, name dnsname.Name) (more bool, err error) {
-	signer := z.fleetOf(f.zone).signer
+func (v *visit) lookAtSignatures(ctx context.Context, at Primary) (more bool, err error) {
+	signer := v.z.fleetOf(v.f.zone).signer
 	if signer.policy == "" {
 		return false, nil
 	}
-	now, err := at.Signatures(ctx, name)
+	now, err := at.Signatures(ctx, v.name)
 	if err != nil {
 		return false, err
 	}
-	st, unlock := z.state.Lock()
-	k := st.know(f.zone)
+	st, unlock := v.z.state.Lock()
+	k := st.know(v.f.zone)
 	news := k.signatures == nil || !reflect.DeepEqual(*k.signatures, now)
 	k.signatures = &now
-	tries := f.tries
+	tries := v.f.tries
 	unlock()
 	if news {
-		z.news(f.zone)
+		v.z.news(v.f.zone)
 	}
 	if signer.policy == bind9.InsecurePolicy {
 		return now.Keys && tries < insecureTries, nil
@@ -186,21 +185,21 @@ func (z *Zones) lookAtSignatures(ctx context.Context, at Primary, f *follow, nam
 
 // dnssecOf is what a status says about signatures; nil where nobody has ever signed. As long as nobody is a primary it
 // says what it said: it is from the status that an operator that starts learns who signs.
-func (z *Zones) dnssecOf(o *v1beta1.DNSZone, fleet fleetOf) *v1beta1.ZoneDNSSEC {
-	s := fleet.signer
+func (r *zoneReport) dnssecOf() *v1beta1.ZoneDNSSEC {
+	s := r.fleet.signer
 	switch {
-	case s.none() && len(fleet.primaries) == 0:
-		return o.Status.DNSSEC
+	case s.none() && len(r.fleet.primaries) == 0:
+		return r.o.Status.DNSSEC
 	case s.none():
 		return nil
 	}
 	out := &v1beta1.ZoneDNSSEC{}
-	if o.Status.DNSSEC != nil {
-		out = o.Status.DNSSEC.DeepCopy()
+	if r.o.Status.DNSSEC != nil {
+		out = r.o.Status.DNSSEC.DeepCopy()
 	}
 	out.Signer = s.instance.String()
-	st, unlock := z.state.Lock()
-	now := st.know(dialect.ZoneID(o.Namespace, o.Name)).signatures
+	st, unlock := r.z.state.Lock()
+	now := st.know(r.id).signatures
 	unlock()
 	if now != nil {
 		out.Signed, out.DSRecords, out.Algorithm, out.KeyTag = now.Whole || now.Keys && out.Signed, now.DS, now.Algorithm, nil

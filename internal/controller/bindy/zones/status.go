@@ -22,6 +22,15 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
+// A zoneReport is one look at what the status of a DNSZone is to say.
+type zoneReport struct {
+	z     *Zones
+	id    zone.ID
+	o     *v1beta1.DNSZone
+	fleet fleetOf
+	out   delivery.ZoneOutcome
+}
+
 // writeZone brings the status of a DNSZone up to date.
 func (z *Zones) writeZone(ctx context.Context, id zone.ID) error {
 	o, err := z.zone(ctx, id)
@@ -29,64 +38,75 @@ func (z *Zones) writeZone(ctx context.Context, id zone.ID) error {
 		return client.IgnoreNotFound(err)
 	}
 	v, ok := z.core.Verdict(id)
-	out := z.outcome(id)
+	r := &zoneReport{z: z, id: id, o: o, out: z.outcome(id)}
 	if !o.DeletionTimestamp.IsZero() {
-		return z.letGo(ctx, id, o, out)
+		return r.letGo(ctx)
 	}
 	st, unlock := z.state.Lock()
 	k := st.know(id)
 	behind := !ok || k.taken != core.VersionOf(o)
-	fleet := st.fleets[id]
+	r.fleet = st.fleets[id]
 	unlock()
 	if behind {
 		return nil // Settle asks again
 	}
-	if err := z.spend(ctx, o, out); err != nil {
+	return r.write(ctx, v)
+}
+
+// write brings the status up to date of a zone that is to be served.
+func (r *zoneReport) write(ctx context.Context, v zone.Verdict) error {
+	if err := r.spend(ctx); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	z.begin(o, out)
-	now := z.stateOf(id, fleet, out)
+	r.begin()
+	now := r.stateOf()
 	ready := now.ready(v)
-	if z.soon(id, ready) {
-		return z.lookAgain()
+	if r.z.soon(r.id, ready) {
+		return r.z.lookAgain()
 	}
-	status := *o.Status.DeepCopy()
-	status.Bind9Instances = z.instancesOf(o, fleet, namesAt(out), func(key client.ObjectKey) instanceNews {
-		return now.at[key]
-	})
-	status.Bind9InstancesCount = int32(len(fleet.all()))
-	status.ObservedGeneration = o.Generation
-	status.ServedBy = strings.Join(fleet.clusters, ",")
-	status.DNSSEC = z.dnssecOf(o, fleet)
-	status.RecordsCount = int32(len(z.core.Adopted(id)))
-	status.Records = nil
-	z.label(&status, out)
-	c := controller.Conditions{Old: o.Status.Conditions, Generation: o.Generation, Now: z.Clock.Now()}
-	c.Set(v1beta1.ConditionReady, ready)
-	c.Set(v1beta1.ConditionProgressing, now.progressing(ready))
-	c.Set(v1beta1.ConditionDegraded, now.degraded(ready))
-	warn(&c, v, notAllowed(o, fleet)...)
-	tellHeld(&status, &c, out.Held)
-	tellFrozen(o, &status, &c, out)
-	status.Conditions = c.List()
-	if wait := z.rest(id, o, ready); wait > 0 {
+	status := r.status(v, now, ready)
+	if wait := r.rest(ready); wait > 0 {
 		return &controller.Later{After: wait}
 	}
-	z.revise(ctx, o, &status, out)
-	sent, err := z.patchZone(ctx, o, status)
+	r.revise(ctx, &status)
+	sent, err := r.z.patchZone(ctx, r.o, status)
 	if !sent || err != nil {
 		return err
 	}
-	z.wrote(id)
-	z.eventOfHeld(o, status.Conditions)
-	if message := notAllowed(o, fleet); len(message) > 0 && !warned(o.Status.Conditions, message[0]) {
-		z.warning(o, v1beta1.ReasonNotAllowed, "Select", message[0].Message)
+	r.wrote()
+	r.eventOfHeld(status.Conditions)
+	before := r.o.Status.Conditions
+	if message := notAllowed(r.o, r.fleet); len(message) > 0 && !warned(before, message[0]) {
+		r.z.warning(r.o, v1beta1.ReasonNotAllowed, "Select", message[0].Message)
 	}
-	if ready.Status != metav1.ConditionTrue && !isIntended(ready.Reason) &&
-		!dialect.HasReason(o.Status.Conditions, ready.Reason) {
-		z.warning(o, ready.Reason, v1beta1.ConditionReady, ready.Message)
+	if ready.Status != metav1.ConditionTrue && !isIntended(ready.Reason) && !dialect.HasReason(before, ready.Reason) {
+		r.z.warning(r.o, ready.Reason, v1beta1.ConditionReady, ready.Message)
 	}
 	return nil
+}
+
+// status is what the status is to say of a zone that is so far.
+func (r *zoneReport) status(v zone.Verdict, now zoneState, ready controller.Outcome) v1beta1.DNSZoneStatus {
+	status := *r.o.Status.DeepCopy()
+	status.Bind9Instances = r.z.instancesOf(r.o, r.fleet, namesAt(r.out), func(key client.ObjectKey) instanceNews {
+		return now.at[key]
+	})
+	status.Bind9InstancesCount = int32(len(r.fleet.all()))
+	status.ObservedGeneration = r.o.Generation
+	status.ServedBy = strings.Join(r.fleet.clusters, ",")
+	status.DNSSEC = r.dnssecOf()
+	status.RecordsCount = int32(len(r.z.core.Adopted(r.id)))
+	status.Records = nil
+	r.label(&status)
+	c := controller.Conditions{Old: r.o.Status.Conditions, Generation: r.o.Generation, Now: r.z.Clock.Now()}
+	c.Set(v1beta1.ConditionReady, ready)
+	c.Set(v1beta1.ConditionProgressing, now.progressing(ready))
+	c.Set(v1beta1.ConditionDegraded, now.degraded(ready))
+	warn(&c, v, notAllowed(r.o, r.fleet)...)
+	tellHeld(&status, &c, r.out.Held)
+	tellFrozen(r.o, &status, &c, r.out)
+	status.Conditions = c.List()
+	return status
 }
 
 // warn tells what is to be known of an accepted object.
@@ -199,16 +219,16 @@ type zoneState struct {
 }
 
 // stateOf finds out how far a zone is at each of its instances.
-func (z *Zones) stateOf(id zone.ID, fleet fleetOf, out delivery.ZoneOutcome) zoneState {
-	s := zoneState{fleet: fleet, served: out.Served, at: map[client.ObjectKey]instanceNews{}}
-	st, unlock := z.state.Lock()
+func (r *zoneReport) stateOf() zoneState {
+	s := zoneState{fleet: r.fleet, served: r.out.Served, at: map[client.ObjectKey]instanceNews{}}
+	st, unlock := r.z.state.Lock()
 	defer unlock()
-	for _, key := range fleet.primaries {
+	for _, key := range r.fleet.primaries {
 		n := instanceNews{state: v1beta1.StateClaimed}
-		if i := slices.IndexFunc(out.Places, func(p delivery.PlaceOutcome) bool {
-			return p.Place == placeOf(key) && p.Zone == out.Snapshot.Name
+		if i := slices.IndexFunc(r.out.Places, func(p delivery.PlaceOutcome) bool {
+			return p.Place == placeOf(key) && p.Zone == r.out.Snapshot.Name
 		}); i >= 0 {
-			p := out.Places[i]
+			p := r.out.Places[i]
 			switch {
 			case p.Reason == "" && p.Serial != 0:
 				n = instanceNews{state: v1beta1.StateConfigured, serial: p.Serial}
@@ -228,12 +248,12 @@ func (z *Zones) stateOf(id zone.ID, fleet fleetOf, out delivery.ZoneOutcome) zon
 		}
 		s.at[key] = n
 	}
-	for _, key := range fleet.idle {
+	for _, key := range r.fleet.idle {
 		s.at[key] = instanceNews{state: v1beta1.StateClaimed, message: "It has no pods because replicas is 0."}
 	}
-	s.signatures = st.know(id).signatures
-	for _, key := range fleet.secondaries {
-		n := st.secondaryNews(id, key, out.Label.Serial)
+	s.signatures = st.know(r.id).signatures
+	for _, key := range r.fleet.secondaries {
+		n := st.secondaryNews(r.id, key, r.out.Label.Serial)
 		switch n.state {
 		case v1beta1.StateConfigured:
 			s.done++

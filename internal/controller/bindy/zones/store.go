@@ -116,7 +116,7 @@ func (s *zoneStore) Hold(ctx context.Context, id zone.ID, where []delivery.Deliv
 	switch {
 	case len(where) > 0 || !slices.Contains(o.Finalizers, v1beta1.ZoneFinalizer):
 		return nil
-	case deleting && !z.allStay(left) && z.Clock.Now().Before(o.DeletionTimestamp.Add(z.Patience)):
+	case deleting && !z.protections.stay(left...) && z.Clock.Now().Before(o.DeletionTimestamp.Add(z.Patience)):
 		return &controller.Later{After: time.Second}
 	}
 	return client.IgnoreNotFound(z.setFinalizer(ctx, o, v1beta1.ZoneFinalizer, false))

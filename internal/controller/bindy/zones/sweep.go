@@ -55,7 +55,7 @@ func (z *Zones) Sweep(ctx context.Context, i *v1beta1.Bind9Instance,
 	}
 	want := z.zonesOf(instance)
 	wanted := ledgerOf(want).called
-	stays := z.stays(types.NamespacedName{Namespace: i.Namespace, Name: i.Spec.ClusterRef})
+	stays := z.protections.stay(types.NamespacedName{Namespace: i.Namespace, Name: i.Spec.ClusterRef})
 	var stale []v1beta1.InstanceZone
 	var guarded bool
 	for _, old := range i.Status.Zones {

@@ -133,6 +133,14 @@ func (z *Zones) visitAll(instance client.ObjectKey) {
 	}
 }
 
+// A visit is one look at what a zone is at one pod.
+type visit struct {
+	z       *Zones
+	f       *follow
+	name    dnsname.Name // of the zone
+	sources []*Pod       // the primaries that a secondary can transfer from
+}
+
 // serve brings what a zone is at one pod, beside its content, to what it should be.
 func (z *Zones) serve(ctx context.Context, id zone.ID) error {
 	st, unlock := z.state.Lock()
@@ -157,10 +165,11 @@ func (z *Zones) serve(ctx context.Context, id zone.ID) error {
 	if !served {
 		return nil
 	}
+	v := &visit{z, f, name, sources}
 	ctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
 	if noSource != "" || !f.writes && len(sources) == 0 {
-		z.tell(f, noSource)
+		v.tell(noSource)
 		if !stale {
 			return nil
 		}
@@ -168,11 +177,11 @@ func (z *Zones) serve(ctx context.Context, id zone.ID) error {
 	return f.pod.call(z.Clock.Now, func() error {
 		switch {
 		case stale:
-			return z.removeStale(ctx, f, name)
+			return v.removeStale(ctx)
 		case f.writes:
-			return z.configure(ctx, f, name)
+			return v.configure(ctx)
 		}
-		return z.follow(ctx, f, name, sources)
+		return v.follow(ctx)
 	})
 }
 
@@ -214,20 +223,20 @@ func addressesOf(pods []*Pod) []netip.AddrPort {
 }
 
 // knows reports whether a server was told something of a zone last.
-func (z *Zones) knows(f *follow, what string) bool {
-	_, unlock := z.state.Lock()
+func (v *visit) knows(what string) bool {
+	_, unlock := v.z.state.Lock()
 	defer unlock()
-	return f.told == what
+	return v.f.told == what
 }
 
 // tell has a zone say what is wrong with it at a pod; "": nothing.
-func (z *Zones) tell(f *follow, trouble string) {
-	_, unlock := z.state.Lock()
-	news := f.trouble != trouble
-	f.trouble = trouble
+func (v *visit) tell(trouble string) {
+	_, unlock := v.z.state.Lock()
+	news := v.f.trouble != trouble
+	v.f.trouble = trouble
 	unlock()
 	if news {
-		z.news(f.zone)
+		v.z.news(v.f.zone)
 	}
 }
 
@@ -239,27 +248,27 @@ const firstAgain, lastAgain = 50 * time.Millisecond, 10 * time.Second
 const forgiven = 5
 
 // retry notes what went wrong, if anything did, and asks for another look.
-func (z *Zones) retry(f *follow, err error) error {
-	_, unlock := z.state.Lock()
-	f.tries++
-	after := backend.Doubled{First: firstAgain, Most: lastAgain}.After(f.tries + 1)
-	f.next = z.Clock.Now().Add(after)
+func (v *visit) retry(err error) error {
+	_, unlock := v.z.state.Lock()
+	v.f.tries++
+	after := backend.Doubled{First: firstAgain, Most: lastAgain}.After(v.f.tries + 1)
+	v.f.next = v.z.Clock.Now().Add(after)
 	if backend.Class(err) == backend.ErrNoZone { // somebody has removed it
-		f.told = ""
+		v.f.told = ""
 	}
-	trouble := f.trouble
-	if err != nil && f.tries > forgiven {
+	trouble := v.f.trouble
+	if err != nil && v.f.tries > forgiven {
 		trouble = dialect.Sentence("%v.", err)
 	}
 	unlock()
-	z.tell(f, trouble)
+	v.tell(trouble)
 	return &controller.Later{After: after, Err: err}
 }
 
 // recovered ends the trouble of a server that has what it is to have, and has been told all.
-func (z *Zones) recovered(f *follow) {
-	_, unlock := z.state.Lock()
-	f.tries = 0
+func (v *visit) recovered() {
+	_, unlock := v.z.state.Lock()
+	v.f.tries = 0
 	unlock()
-	z.tell(f, "")
+	v.tell("")
 }

@@ -102,6 +102,8 @@ type Zones struct {
 	past       *history.Keeper
 	backlog    *delivery.Backlog
 
+	protections *protections
+
 	zones   *controller.Writer // their statuses
 	records *controller.Writer // their statuses
 	servers *controller.Writer // what a zone is at one pod, beside its content
@@ -116,7 +118,6 @@ type Zones struct {
 	settling   guarded.Value[settling]
 	allocating guarded.Value[allocating]
 	state      guarded.Value[state]
-	protecting guarded.Value[protecting]
 	first      atomic.Bool // the World has settled
 }
 
@@ -173,6 +174,7 @@ func New(c Config) *Zones {
 		Changed: z.changed, Settled: z.enqueueAll, Refresh: z.refresh, RefreshSets: z.refreshSets, OnDrift: z.reportDrift,
 		Republished: z.republished, Earlier: z.earlier,
 	})
+	z.protections = newProtections(z.deliveries.Places())
 	z.deliveries.Places().OnNews(z.wakePlace)
 	z.deliveries.Servers().OnDrift(z.suspectDrifted)
 	z.backlog = delivery.NewBacklog(c.Clock.Now,
@@ -203,10 +205,6 @@ func (z *Zones) knowNothing() {
 		assignments: map[zone.ID]assignment{}, takenOver: map[zone.ID]bool{},
 		pendingInstances: map[client.ObjectKey]bool{},
 	}
-	p, unlock := z.protecting.Lock()
-	defer unlock()
-	*p = protecting{by: map[string]protector{}, places: map[client.ObjectKey]*delivery.Place{},
-		of: map[client.ObjectKey]types.NamespacedName{}}
 }
 
 // writers are those of the Zones.
