@@ -38,22 +38,27 @@ func (f fleetOf) has(instance client.ObjectKey) bool {
 // first.
 type allocating struct{ z *Zones }
 
-// allocate finds out anew which instances have which zones.
-func (z *Zones) allocate() {
-	z.allocateThose(func(*v1beta1.DNSZone) bool { return true }, func(assignment) bool { return true })
+// allocate finds out anew which instances some zones have.
+func (z *Zones) allocate(zones func(*allocating)) {
+	a, done := z.allocating.Lock()
+	defer done()
+	zones(a)
 }
 
-// allocateIn finds out anew which instances the zones have that may have instances of a namespace. Whatever happens to
-// these is no concern of other zones.
-func (z *Zones) allocateIn(namespace string) {
-	z.allocateThose(func(o *v1beta1.DNSZone) bool { return dialect.SelectsIn(o, namespace) }, func(l assignment) bool {
+// all is about all zones.
+func (a *allocating) all() {
+	a.those(func(*v1beta1.DNSZone) bool { return true }, func(assignment) bool { return true })
+}
+
+// in is about the zones that may have instances of a namespace. Whatever happens to these is no concern of others.
+func (a *allocating) in(namespace string) {
+	a.those(func(o *v1beta1.DNSZone) bool { return dialect.SelectsIn(o, namespace) }, func(l assignment) bool {
 		return slices.ContainsFunc(l.in, func(cluster types.NamespacedName) bool { return cluster.Namespace == namespace })
 	})
 }
 
-func (z *Zones) allocateThose(concerns func(*v1beta1.DNSZone) bool, assigns func(assignment) bool) {
-	a, done := z.allocating.Lock()
-	defer done()
+func (a *allocating) those(concerns func(*v1beta1.DNSZone) bool, assigns func(assignment) bool) {
+	z := a.z
 	all, err := z.instances()
 	st, unlock := z.state.Lock()
 	var zones []*v1beta1.DNSZone
@@ -82,11 +87,9 @@ func (z *Zones) allocateThose(concerns func(*v1beta1.DNSZone) bool, assigns func
 	}
 }
 
-// allocateZone finds out which instances have a zone.
-func (z *Zones) allocateZone(o *v1beta1.DNSZone) {
-	a, done := z.allocating.Lock()
-	defer done()
-	all, err := z.instances()
+// zone is about a DNSZone.
+func (a *allocating) zone(o *v1beta1.DNSZone) {
+	all, err := a.z.instances()
 	a.setFleet(dialect.ZoneID(o.Namespace, o.Name), fleetFor(o, all, err))
 }
 

@@ -170,7 +170,7 @@ func (z *Zones) takeOver(id zone.ID, now delivery.Assignment) {
 		z.wakePending(id)
 		return
 	case another || !slices.Equal(before.in, after.in):
-		z.allocateAssignment(id)
+		z.allocate(func(a *allocating) { a.assignment(id) })
 		if known && before.uid != after.uid {
 			z.suspect(id)
 		}
@@ -188,14 +188,7 @@ func (z *Zones) fleetOf(id zone.ID) fleetOf {
 	return st.fleets[id]
 }
 
-// allocateAssignment finds out anew which instances have a zone of another dialect.
-func (z *Zones) allocateAssignment(id zone.ID) {
-	a, done := z.allocating.Lock()
-	defer done()
-	a.assignment(id)
-}
-
-// assignment finds out anew which instances have a zone of another dialect.
+// assignment is about a zone of another dialect.
 func (a *allocating) assignment(id zone.ID) {
 	st, unlock := a.z.state.Lock()
 	in := st.assignments[id].in

@@ -52,7 +52,7 @@ func (z *Zones) put(before, after any) {
 		z.putZone(old, o)
 	case *v1beta1.Bind9Instance:
 		if was, ok := old.(*v1beta1.Bind9Instance); !ok || chosenDifferently(was, o) {
-			z.allocateIn(o.Namespace)
+			z.allocate(func(a *allocating) { a.in(o.Namespace) })
 			if ok {
 				z.fleetChanged(was)
 			}
@@ -76,7 +76,7 @@ func (z *Zones) drop(gone any) {
 		unlock()
 		z.deliveries.Sync(id)
 	case *v1beta1.Bind9Instance:
-		z.allocateIn(o.Namespace)
+		z.allocate(func(a *allocating) { a.in(o.Namespace) })
 		z.fleetChanged(o)
 	case client.Object:
 		z.removeRecord(o)
@@ -98,7 +98,7 @@ func (z *Zones) putZone(old client.Object, o *v1beta1.DNSZone) {
 	if old != nil && old.GetGeneration() == o.Generation && old.GetDeletionTimestamp().IsZero() != deleting {
 		if slices.Contains(old.GetFinalizers(), v1beta1.ZoneFinalizer) &&
 			!slices.Contains(o.Finalizers, v1beta1.ZoneFinalizer) {
-			z.unheld(id) // somebody has removed the finalizer
+			(*zoneStore)(z).unheld(id)
 			z.deliveries.Sync(id)
 		}
 		if old.GetAnnotations()[v1beta1.ReconcileTriggerAnnotation] != o.Annotations[v1beta1.ReconcileTriggerAnnotation] {
@@ -118,7 +118,7 @@ func (z *Zones) putZone(old client.Object, o *v1beta1.DNSZone) {
 	st, unlock := z.state.Lock()
 	st.know(id).zone = o
 	unlock()
-	z.allocateZone(o)
+	z.allocate(func(a *allocating) { a.zone(o) })
 	z.arrange(o)
 	z.deliveries.Sync(id)
 }

@@ -127,7 +127,7 @@ func (z *Zones) Look(ctx context.Context, key client.ObjectKey) error {
 		}
 		return nil
 	}
-	now, err := z.hostOf(ctx, server, before)
+	now, err := (&look{z, server, before}).host(ctx)
 	if err != nil {
 		return err
 	}
@@ -154,8 +154,16 @@ func (z *Zones) forgetHost(key client.ObjectKey) {
 	z.visitAll(key)
 }
 
-// hostOf is a server with its pods. What was known of those that stay is kept.
-func (z *Zones) hostOf(ctx context.Context, s *dialect.Server, before *host) (*host, error) {
+// A look is one at a server and its pods.
+type look struct {
+	z      *Zones
+	server *dialect.Server
+	before *host // what was known; nil: nothing
+}
+
+// host is the server with its pods. What was known of those that stay is kept.
+func (l *look) host(ctx context.Context) (*host, error) {
+	s, before := l.server, l.before
 	out := &host{server: slim(s), primary: s.Role == v1beta1.RolePrimary, signs: s.Signs(),
 		transfer: client.ObjectKey{Namespace: s.Instance.Namespace, Name: s.TransferSecret()}}
 	if before != nil {
@@ -163,18 +171,18 @@ func (z *Zones) hostOf(ctx context.Context, s *dialect.Server, before *host) (*h
 	} else {
 		out.ledger = ledgerOf(s.Instance.Status.Zones)
 	}
-	_, _, err := z.keysFor(ctx, s, s.TransferSecret())
+	_, _, err := l.keys(ctx, s.TransferSecret())
 	missing := errors.Is(err, errNoKeys)
 	if err != nil && !missing {
 		return nil, err
 	}
-	pods, err := z.Servers.Pods(ctx, s)
+	pods, err := l.z.Servers.Pods(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	slices.SortFunc(pods, func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
 	for n := range pods {
-		p := z.podOf(&pods[n], s, out.primary)
+		p := l.pod(&pods[n], out.primary)
 		if p == nil {
 			continue
 		}
@@ -184,11 +192,11 @@ func (z *Zones) hostOf(ctx context.Context, s *dialect.Server, before *host) (*h
 				p = known
 				if p.starts != now {
 					p.starts = now
-					defer z.restarted(p)
+					defer l.z.restarted(p)
 				}
 			}
 		}
-		has, err := z.equip(ctx, p, s, s.TransferSecretAt(&pods[n]))
+		has, err := l.equip(ctx, p, s.TransferSecretAt(&pods[n]))
 		if err != nil {
 			return nil, err
 		}
@@ -196,7 +204,7 @@ func (z *Zones) hostOf(ctx context.Context, s *dialect.Server, before *host) (*h
 			missing = true
 			continue
 		}
-		if err := z.connect(p); err != nil {
+		if err := p.connect(); err != nil {
 			return nil, err
 		}
 		if pods[n].DeletionTimestamp.IsZero() {
@@ -218,15 +226,15 @@ func (z *Zones) hostOf(ctx context.Context, s *dialect.Server, before *host) (*h
 
 // equip gives a pod the keys that are in use at it, and reports whether it has any. While there are none, what runs
 // goes on with those of before.
-func (z *Zones) equip(ctx context.Context, p *Pod, s *dialect.Server, transferSecret string) (has bool, err error) {
-	update, transfer, err := z.keysFor(ctx, s, transferSecret)
+func (l *look) equip(ctx context.Context, p *Pod, transferSecret string) (has bool, err error) {
+	update, transfer, err := l.keys(ctx, transferSecret)
 	switch {
 	case errors.Is(err, errNoKeys):
 		return p.connected(), nil
 	case err != nil:
 		return false, err
 	case p.setKeys(update, transfer) && p.connected():
-		z.visitAll(client.ObjectKeyFromObject(s.Instance))
+		l.z.visitAll(p.instance)
 	}
 	return true, nil
 }
@@ -253,18 +261,17 @@ func (z *Zones) restarted(p *Pod) {
 
 var errNoKeys = errors.New("there are no keys yet")
 
-// keysFor reads the keys that are in use at a server, or at a pod of it that has another Secret for transfers.
-func (z *Zones) keysFor(ctx context.Context, s *dialect.Server,
-	transferSecret string) (update, transfer bind9.Key, err error) {
-	update, err = z.keyIn(ctx, s, dialect.KeySecret(s.Instance.Name), bind9.ForOperator)
+// keys reads those that are in use at the server, or at a pod of it that has another Secret for transfers.
+func (l *look) keys(ctx context.Context, transferSecret string) (update, transfer bind9.Key, err error) {
+	update, err = l.key(ctx, dialect.KeySecret(l.server.Instance.Name), bind9.ForOperator)
 	if err == nil {
-		transfer, err = z.keyIn(ctx, s, transferSecret, bind9.ForTransfer)
+		transfer, err = l.key(ctx, transferSecret, bind9.ForTransfer)
 	}
 	return update, transfer, err
 }
 
-func (z *Zones) keyIn(ctx context.Context, s *dialect.Server, name string, purpose bind9.Purpose) (bind9.Key, error) {
-	secret, err := z.Servers.Secret(ctx, client.ObjectKey{Namespace: s.Instance.Namespace, Name: name})
+func (l *look) key(ctx context.Context, secretName string, purpose bind9.Purpose) (bind9.Key, error) {
+	secret, err := l.z.Servers.Secret(ctx, client.ObjectKey{Namespace: l.server.Instance.Namespace, Name: secretName})
 	switch {
 	case err != nil:
 		return bind9.Key{}, err
@@ -289,7 +296,7 @@ func (z *Zones) putHost(i *v1beta1.Bind9Instance, before, now *host) {
 	st.hosts[key] = now
 	unlock()
 	if now.primary && (before == nil || before.signs != now.signs) {
-		z.allocateIn(key.Namespace) // before anything is delivered there
+		z.allocate(func(a *allocating) { a.in(key.Namespace) }) // before anything is delivered there
 	}
 	if before != nil && before.primary == now.primary && before.trouble == now.trouble &&
 		before.transfer == now.transfer && slices.Equal(before.pods, now.pods) && slices.Equal(before.ending, now.ending) {

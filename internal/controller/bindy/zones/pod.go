@@ -107,16 +107,17 @@ func (p *Pod) same(o *Pod) bool {
 	return p.UID == o.UID && p.DNS == o.DNS && p.Sidecar == o.Sidecar
 }
 
-func (z *Zones) connect(p *Pod) (err error) {
+// connect makes the clients of the pod, if they have not been made.
+func (p *Pod) connect() (err error) {
 	if p.connected() {
 		return nil
 	}
 	if p.primary {
-		p.server, err = z.Primary(p)
+		p.server, err = p.zones.Primary(p)
 		p.server.Title = p.Title()
 	}
 	if err == nil {
-		p.follower, err = z.Secondary(p)
+		p.follower, err = p.zones.Secondary(p)
 	}
 	if err != nil {
 		return fmt.Errorf("making the client of pod %s: %w", p.key, err)
@@ -124,20 +125,20 @@ func (z *Zones) connect(p *Pod) (err error) {
 	return nil
 }
 
-// podOf is a pod that can be called, ready or not; nil if it cannot.
-func (z *Zones) podOf(p *corev1.Pod, s *dialect.Server, primary bool) *Pod {
+// pod is a pod that can be called, ready or not; nil if it cannot.
+func (l *look) pod(p *corev1.Pod, primary bool) *Pod {
 	ip, err := netip.ParseAddr(p.Status.PodIP)
 	began, _ := dialect.SidecarState(p)
 	if err != nil || began.IsZero() || !dialect.IsServer(p) || dialect.IsOver(p) ||
-		!p.DeletionTimestamp.IsZero() && (s.Leaves() == 0 || !dialect.HasKeys(p, z.Clock.Now())) {
+		!p.DeletionTimestamp.IsZero() && (l.server.Leaves() == 0 || !dialect.HasKeys(p, l.z.Clock.Now())) {
 		return nil
 	}
 	dns := netip.AddrPortFrom(ip.Unmap(), portOf(p, dialect.NamedContainer, bind9.DNSPort))
 	sidecar := net.JoinHostPort(p.Status.PodIP,
 		strconv.Itoa(int(portOf(p, dialect.BindcarContainer, dialect.BindcarPort))))
 	return &Pod{
-		UID: p.UID, DNS: dns.String(), Sidecar: "http://" + sidecar, zones: z, key: client.ObjectKeyFromObject(p),
-		instance: client.ObjectKeyFromObject(s.Instance), address: dns, primary: primary,
+		UID: p.UID, DNS: dns.String(), Sidecar: "http://" + sidecar, zones: l.z, key: client.ObjectKeyFromObject(p),
+		instance: client.ObjectKeyFromObject(l.server.Instance), address: dns, primary: primary,
 		starts: dialect.RestartsOf(p, dialect.NamedContainer),
 	}
 }

@@ -100,7 +100,7 @@ func (s *zoneStore) Hold(ctx context.Context, id zone.ID, where []delivery.Deliv
 	have := deliveredOf(o)
 	if slices.ContainsFunc(where, func(w delivery.Delivered) bool { return !slices.Contains(have, w) }) {
 		status := *o.Status.DeepCopy()
-		status.Bind9Instances = z.claimed(id, o, where)
+		status.Bind9Instances = s.claimed(id, o, where)
 		if _, err := z.patchZone(ctx, o, status); err != nil {
 			return err
 		}
@@ -123,17 +123,17 @@ func (s *zoneStore) Hold(ctx context.Context, id zone.ID, where []delivery.Deliv
 }
 
 // claimed are the servers that a zone is about to be delivered to, beside what is known of them.
-func (z *Zones) claimed(id zone.ID, o *v1beta1.DNSZone, where []delivery.Delivered) []v1beta1.ZoneInstance {
+func (s *zoneStore) claimed(id zone.ID, o *v1beta1.DNSZone, where []delivery.Delivered) []v1beta1.ZoneInstance {
 	names := map[client.ObjectKey][]string{}
 	for _, w := range where {
 		if key, ok := instanceOf(w.Place); ok {
 			names[key] = append(names[key], w.Zone.String())
 		}
 	}
-	st, unlock := z.state.Lock()
+	st, unlock := s.state.Lock()
 	fleet := st.fleets[id]
 	unlock()
-	return z.instancesOf(o, fleet, names, func(key client.ObjectKey) instanceNews { return newsIn(o, key) })
+	return s.z().instancesOf(o, fleet, names, func(key client.ObjectKey) instanceNews { return newsIn(o, key) })
 }
 
 // newsIn is what the status of a zone says of an instance.
@@ -146,8 +146,9 @@ func newsIn(o *v1beta1.DNSZone, key client.ObjectKey) instanceNews {
 	return instanceNews{state: v1beta1.StateClaimed}
 }
 
-func (z *Zones) unheld(id zone.ID) {
-	st, unlock := z.state.Lock()
+// unheld forgets where a zone was: somebody has removed the finalizer.
+func (s *zoneStore) unheld(id zone.ID) {
+	st, unlock := s.state.Lock()
 	defer unlock()
 	k := st.know(id)
 	k.held, k.holding = nil, false

@@ -43,6 +43,12 @@ func (z *Zones) wants(instance client.ObjectKey, name string) bool {
 	return slices.ContainsFunc(st.names.called[name], func(id zone.ID) bool { return st.isFor(id, instance) })
 }
 
+// A sweep removes from the pods of an instance what it is not to have.
+type sweep struct {
+	z        *Zones
+	instance client.ObjectKey
+}
+
 // Sweep removes from the pods of an instance the zones that its status says it has, and that it is not to have any
 // more. What cannot be reached now loses them later: until then they stay in the status, as do those that another zone
 // of the name is about to replace, those whose deletion may be held, and all while a policy says that nothing is
@@ -74,7 +80,7 @@ func (z *Zones) Sweep(ctx context.Context, i *v1beta1.Bind9Instance,
 	var left map[types.UID]bool
 	out = append(want, stale...)
 	if pods := callable(all); len(stale) > 0 && len(pods) > 0 {
-		if left, again = z.removeFrom(ctx, pods, stale); len(left) == 0 {
+		if left, again = (&sweep{z, instance}).removeFrom(ctx, pods, stale); len(left) == 0 {
 			out = want
 		}
 	}
@@ -128,18 +134,18 @@ func callable(pods []corev1.Pod) []corev1.Pod {
 }
 
 // removeFrom removes zones from pods. It returns those pods that may have one of them yet, and when to try again.
-func (z *Zones) removeFrom(ctx context.Context, pods []corev1.Pod,
+func (s *sweep) removeFrom(ctx context.Context, pods []corev1.Pod,
 	zones []v1beta1.InstanceZone) (left map[types.UID]bool, again time.Duration) {
-	now, waits := z.Servers.Clock(), make([]bool, len(pods))
-	errs := z.Servers.Each(ctx, now, pods, func(ctx context.Context, i int) (err error) {
-		waits[i], err = z.clean(ctx, &pods[i], zones)
+	now, waits := s.z.Servers.Clock(), make([]bool, len(pods))
+	errs := s.z.Servers.Each(ctx, now, pods, func(ctx context.Context, i int) (err error) {
+		waits[i], err = s.clean(ctx, &pods[i], zones)
 		return err
 	})
 	left = map[types.UID]bool{}
 	for i, err := range errs {
 		after := withdrawalAgain
 		if err != nil {
-			after, _ = z.Servers.Failing(&pods[i], err, now)
+			after, _ = s.z.Servers.Failing(&pods[i], err, now)
 		}
 		if err == nil && !waits[i] {
 			continue
@@ -157,17 +163,17 @@ const withdrawalAgain = 5 * time.Second
 
 // clean removes zones from one pod, and reports whether some are not its affair yet: as long as the engine has to do
 // with a zone at a server, only the engine removes it there.
-func (z *Zones) clean(ctx context.Context, p *corev1.Pod, zones []v1beta1.InstanceZone) (waits bool, err error) {
-	instance := client.ObjectKey{Namespace: p.Namespace, Name: p.Labels[v1beta1.InstanceLabel]}
+func (s *sweep) clean(ctx context.Context, p *corev1.Pod, zones []v1beta1.InstanceZone) (waits bool, err error) {
+	z := s.z
 	c, err := z.Servers.Sidecar(ctx, p)
 	if err != nil {
 		return false, err
 	}
 	for _, old := range zones {
 		switch {
-		case z.wants(instance, old.ZoneName):
+		case z.wants(s.instance, old.ZoneName):
 			continue
-		case z.attached(z.podAt(instance, p.UID), old.ZoneName), z.isTold(p.UID, old.ZoneName):
+		case s.attached(p.UID, old.ZoneName), z.isTold(p.UID, old.ZoneName):
 			waits = true
 			continue
 		}
@@ -175,25 +181,28 @@ func (z *Zones) clean(ctx context.Context, p *corev1.Pod, zones []v1beta1.Instan
 			return waits, err
 		}
 		z.removed(p.UID, old.ZoneName)
-		if pod := z.podAt(instance, p.UID); pod != nil && z.wants(instance, old.ZoneName) {
+		if pod := s.pod(p.UID); pod != nil && z.wants(s.instance, old.ZoneName) {
 			z.restarted(pod) // since a moment ago, when it may have been there still
 		}
 	}
 	return waits, nil
 }
 
-// podAt is a pod of an instance, nil if it is not known.
-func (z *Zones) podAt(instance client.ObjectKey, uid types.UID) *Pod {
-	st, unlock := z.state.Lock()
+// pod is a pod of the instance, nil if it is not known.
+func (s *sweep) pod(uid types.UID) *Pod {
+	st, unlock := s.z.state.Lock()
 	defer unlock()
-	return st.hosts[instance].pod(uid)
+	return st.hosts[s.instance].pod(uid)
 }
 
 // attached reports whether the engine has to do with a zone at a pod.
-func (z *Zones) attached(p *Pod, name string) bool {
+func (s *sweep) attached(pod types.UID, name string) bool {
 	at, err := dialect.ZoneName(name)
+	p := s.pod(pod)
 	if p == nil || !p.primary || err != nil {
 		return false
 	}
-	return slices.ContainsFunc(z.allServers(), func(s *delivery.Servers) bool { return s.Attached(p.server.Name, at) })
+	return slices.ContainsFunc(s.z.allServers(), func(all *delivery.Servers) bool {
+		return all.Attached(p.server.Name, at)
+	})
 }

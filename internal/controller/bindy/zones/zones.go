@@ -256,7 +256,7 @@ func (z *Zones) lookAtAll(ctx context.Context) bool {
 			}
 		}
 		if err == nil || ctx.Err() != nil {
-			z.allocate()
+			z.allocate((*allocating).all)
 			close(z.looked)
 			return ctx.Err() == nil
 		}
