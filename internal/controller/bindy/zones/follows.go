@@ -203,7 +203,8 @@ func (v *visit) catchUp(ctx context.Context, c delivery.Newest) error {
 		return v.retry(err)
 	}
 	if err = ask(ctx, v.name); err == nil && late > stuck {
-		err = fmt.Errorf("%s does not get serial %d of the zone from the primaries; its log may say why", v.f.pod.key, c.Serial)
+		err = fmt.Errorf("%s does not get serial %d of the zone from the primaries; its log may say why", v.f.pod.key,
+			c.Serial)
 	}
 	return v.retry(err)
 }
@@ -245,7 +246,8 @@ func (v *visit) arrived(ctx context.Context, serial uint32, c delivery.Newest) e
 		}
 	}
 	_, unlock = v.z.state.Lock()
-	v.f.serial, v.f.seen, v.f.trouble, v.f.tries, v.f.behind, v.f.heard = serial, serial, "", 0, time.Time{}, v.z.Clock.Now()
+	v.f.serial, v.f.seen, v.f.trouble, v.f.tries = serial, serial, "", 0
+	v.f.behind, v.f.heard = time.Time{}, v.z.Clock.Now()
 	complete := !v.f.whole && c.Seq >= v.f.need
 	v.f.whole = v.f.whole || complete
 	unlock()
