@@ -33,7 +33,11 @@ func PodTroubles(pods []corev1.Pod) []string {
 			out = append(out, text)
 		}
 	}
-	if more > 0 {
+	switch more {
+	case 0:
+	case 1:
+		out = append(out, "1 more pod is not ready.")
+	default:
 		out = append(out, fmt.Sprintf("%d more pods are not ready.", more))
 	}
 	return out

@@ -82,4 +82,8 @@ func TestWhyPodsAreNotReady(t *testing.T) {
 	if got := PodTroubles(many); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
+	want[len(want)-1] = "1 more pod is not ready."
+	if got := PodTroubles(many[1:]); !slices.Equal(got, want) {
+		t.Errorf("one more: %q", got)
+	}
 }
