@@ -7,7 +7,7 @@ import (
 )
 
 // insert puts a Zone into its tree at its name.
-func (w *World) insert(z *zoneState, name dnsname.Name) {
+func (w *work) insert(z *zoneState, name dnsname.Name) {
 	n := z.tree.node(name)
 	z.node = n
 	if n.sites == nil {
@@ -22,7 +22,7 @@ func (w *World) insert(z *zoneState, name dnsname.Name) {
 }
 
 // remove takes a Zone out of its tree. The node stays until its cells are gone.
-func (w *World) remove(z *zoneState) {
+func (w *work) remove(z *zoneState) {
 	n := z.node
 	if n == nil {
 		return
@@ -37,15 +37,15 @@ func (w *World) remove(z *zoneState) {
 }
 
 // treeOf returns the tree of the Zone that a reference names, or else the common one.
-func (w *World) treeOf(ref ID) *tree {
-	if z := w.zones[ref]; z != nil {
+func (o *objects) treeOf(ref ID) *tree {
+	if z := o.zones[ref]; z != nil {
 		return z.tree
 	}
-	return w.tree
+	return o.tree
 }
 
 // attach puts a claim at its name in a tree; zero takes it away from where it was.
-func (w *World) attach(c *claimState, t *tree, name dnsname.Name) {
+func (w *work) attach(c *claimState, t *tree, name dnsname.Name) {
 	old := c.node
 	c.node = nil
 	if !name.IsZero() {
@@ -92,7 +92,7 @@ func (w *World) dropZone(z *zoneState) {
 
 func (w *World) dropClaim(c *claimState) {
 	w.dropReferrer(c.Where.Ref, func(r *referrers) { delete(r.claims, c) })
-	w.leave(c)
+	w.composer.leave(c)
 	w.attach(c, nil, dnsname.Name{})
 	c.dead = true
 }

@@ -70,32 +70,32 @@ func (b block) addresses(zone dnsname.Name, yield func(dnsname.Name)) {
 }
 
 // openBlock has the names of its addresses know a Zone that is accepted for a block.
-func (w *World) openBlock(z *zoneState) {
+func (a *addresses) openBlock(z *zoneState) {
 	if z.Policy.alone() || !z.reverses() {
 		return
 	}
 	z.block = blockOf(z.node.name)
 	z.block.addresses(z.node.name, func(name dnsname.Name) {
-		w.visits++
-		n := w.tree.node(name)
+		a.visits++
+		n := a.tree.node(name)
 		i, _ := slices.BinarySearchFunc(n.blocks, z, compareBlocks)
 		n.blocks = slices.Insert(n.blocks, i, z)
-		w.turned[name] = struct{}{}
+		a.turned[name] = struct{}{}
 	})
 }
 
 // closeBlock has them forget it.
-func (w *World) closeBlock(z *zoneState) {
+func (a *addresses) closeBlock(z *zoneState) {
 	b := z.block
 	z.block = block{}
 	b.addresses(z.node.name, func(name dnsname.Name) {
-		w.visits++
-		if n := w.tree.find(name); n != nil {
+		a.visits++
+		if n := a.tree.find(name); n != nil {
 			n.blocks = slices.DeleteFunc(n.blocks, func(o *zoneState) bool { return o == z })
-			w.turned[name] = struct{}{}
+			a.turned[name] = struct{}{}
 		}
-		if at := w.tree.find(b.inside(name, z.node.name)); at != nil {
-			w.enqueueCell(at, z, false)
+		if at := a.tree.find(b.inside(name, z.node.name)); at != nil {
+			a.enqueueCell(at, z, false)
 		}
 	})
 }

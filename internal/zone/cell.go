@@ -105,8 +105,8 @@ func (n *node) cell(z *zoneState) *cell {
 	return nil
 }
 
-// cell returns what z holds at n and makes an empty cell if there is none.
-func (w *World) cell(n *node, z *zoneState) *cell {
+// makeCell returns what z holds at n and makes an empty cell if there is none.
+func (n *node) makeCell(z *zoneState) *cell {
 	if c := n.cell(z); c != nil {
 		return c
 	}
@@ -116,21 +116,9 @@ func (w *World) cell(n *node, z *zoneState) *cell {
 	return c
 }
 
-// enqueueCell enqueues the cell of z at n. With derive it makes the cell if there is none.
-func (w *World) enqueueCell(n *node, z *zoneState, derive bool) {
-	if z == nil {
-		return
-	}
-	if c := n.cell(z); c != nil {
-		w.cells.push(c)
-	} else if derive && !z.dead {
-		w.cells.push(w.cell(n, z))
-	}
-}
-
 // eachCell visits the cells of z that have sets, at and below a name, until visit
 // returns false. It does not touch what other Zones hold there.
-func (w *World) eachCell(z *zoneState, under dnsname.Name, visit func(*cell) bool) {
+func (z *zoneState) eachCell(under dnsname.Name, visit func(*cell) bool) {
 	sets, last := z.sets, dnsname.Name{}
 	if z.txn != nil {
 		sets = z.txn.Sets()
@@ -153,20 +141,20 @@ func (w *World) eachCell(z *zoneState, under dnsname.Name, visit func(*cell) boo
 }
 
 // join puts a claim into the cell of its Zone.
-func (w *World) join(c *claimState, z *zoneState) {
-	at := w.cell(c.node, z)
+func (p *composer) join(c *claimState, z *zoneState) {
+	at := c.node.makeCell(z)
 	i, _ := slices.BinarySearchFunc(at.claims, c, at.compare)
 	at.claims = slices.Insert(at.claims, i, c)
 	c.cell = at
-	if !w.turnAway(c) {
-		w.cells.push(at)
+	if !p.turnAway(c) {
+		p.cells.push(at)
 	}
 }
 
 // leave takes a claim out of its cell.
-func (w *World) leave(c *claimState) {
+func (p *composer) leave(c *claimState) {
 	at := c.cell
-	w.setAccepted(c, false)
+	p.setAccepted(c, false)
 	c.cell, c.differs = nil, nil
 	if at == nil {
 		return
@@ -175,6 +163,6 @@ func (w *World) leave(c *claimState) {
 		at.claims = slices.Delete(at.claims, i, i+1)
 	}
 	if c.refusal == nil || len(at.claims) == 0 {
-		w.cells.push(at) // else the others had nothing of it
+		p.cells.push(at) // else the others had nothing of it
 	}
 }

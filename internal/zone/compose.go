@@ -7,10 +7,32 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
+// A composer makes the sets of cells, and decides about the claims in them, as far as the options allow. It knows
+// neither Zones and claims by their IDs, nor grants.
+type composer struct {
+	*work
+	opts      Options
+	addresses *addresses
+	scratch   scratch // of the cell that was composed last, kept to save making it anew
+}
+
+// scratch is what a merger gathers.
+type scratch struct {
+	groups []group
+	types  []rr.Type // of groups, until those are sorted
+	held   []holding
+}
+
+// merger returns an empty merger for a cell.
+func (p *composer) merger(c *cell) merger {
+	s := p.scratch
+	return merger{composer: p, cell: c, scratch: scratch{s.groups[:0], s.types[:0], s.held[:0]}}
+}
+
 // compose recomputes one cell and passes on what others depend on.
-func (w *World) compose(c *cell) {
-	w.visits += 1 + len(c.claims)
-	m := merger{world: w, cell: c, groups: w.groups[:0], types: w.types[:0], held: w.held[:0]}
+func (p *composer) compose(c *cell) {
+	p.visits += 1 + len(c.claims)
+	m := p.merger(c)
 	c.first = nil
 	switch {
 	case !c.zone.live():
@@ -23,19 +45,19 @@ func (w *World) compose(c *cell) {
 		c.below = nil
 	}
 	before := *c
-	w.store(c, &m)
-	w.pass(&before, c, m.held)
+	p.store(c, &m)
+	p.pass(&before, c, m.held)
 	c.zone.leaving += c.left() - before.left()
 	c.held = append(c.holder[:0], m.held...)
-	w.groups, w.types, w.held = m.groups, m.types, m.held
+	p.scratch = m.scratch
 	if len(c.claims) == 0 && len(c.sets) == 0 && c.special == nil {
 		c.node.cells = slices.DeleteFunc(c.node.cells, func(o *cell) bool { return o == c })
-		w.prune(c.node)
+		p.prune(c.node)
 	}
 }
 
 // store writes what the merge gave into the cell and its Zone's content.
-func (w *World) store(c *cell, m *merger) {
+func (p *composer) store(c *cell, m *merger) {
 	slices.SortFunc(m.groups, func(a, b group) int { return cmp.Compare(a.t, b.t) })
 	sets := make([]rr.Set, 0, len(m.groups))
 	var ds rr.Set
@@ -48,25 +70,25 @@ func (w *World) store(c *cell, m *merger) {
 		}
 		sets = append(sets, set)
 		if was := c.set(g.t); !was.Equal(set) {
-			w.replace(c.zone, was, set)
+			p.replace(c.zone, was, set)
 		}
 	}
 	old := c.sets
 	c.sets, c.special = sets, nil
 	for _, was := range old {
 		if c.set(was.Type).Data == nil {
-			w.replace(c.zone, was, rr.Set{})
+			p.replace(c.zone, was, rr.Set{})
 		}
 	}
 	if cut := m.cut(); ds.Data != nil || cut.t != 0 || m.derived || m.leaves {
 		c.special = &special{ds, cut, m.derived, m.leaves}
 	}
-	w.closed[c.zone] = struct{}{}
+	p.closed[c.zone] = struct{}{}
 }
 
 // replace changes one set of a Zone's content; empty sets are none.
-func (w *World) replace(z *zoneState, was, set rr.Set) {
-	if !z.live() || w.opts.VerdictsOnly {
+func (p *composer) replace(z *zoneState, was, set rr.Set) {
+	if !z.live() || p.opts.VerdictsOnly {
 		return // its content is gone as a whole, or there is none
 	}
 	if was.Data != nil {
@@ -74,30 +96,28 @@ func (w *World) replace(z *zoneState, was, set rr.Set) {
 	}
 	if set.Data == nil {
 		z.change().Delete(was.Key())
-		w.delta.key(z.ID, was.Key())
+		p.delta.key(z.ID, was.Key())
 		return
 	}
 	z.hash.add(set)
 	z.change().Put(set)
-	w.delta.key(z.ID, set.Key())
+	p.delta.key(z.ID, set.Key())
 }
 
 // A merger makes the sets of one cell from its claims and what sub-zones derive.
 type merger struct {
-	world  *World
-	cell   *cell
-	groups []group
-	types  []rr.Type // of groups, until those are sorted
-	given  []derived
-	held   []holding
-	glue   int  // how many of held are of sub-zones
-	cuts   bool // a claim asks for a cut
+	composer *composer
+	cell     *cell
+	scratch
+	given []derived
+	glue  int  // how many of held are of sub-zones
+	cuts  bool // a claim asks for a cut
 
 	derived, leaves bool // see special
 }
 
 func (m *merger) merge() {
-	m.given = m.world.derived(m.cell)
+	m.given = m.cell.derived()
 	for _, d := range m.given {
 		g := m.add(group{t: d.set.Type, ttl: d.set.TTL, by: d.from.ID})
 		for _, data := range d.set.Data {
@@ -123,7 +143,7 @@ func (m *merger) claims() {
 			why = m.take(claim)
 		}
 		if why.reason != "" {
-			m.world.refuse(claim, why)
+			m.composer.refuse(claim, why)
 		}
 	}
 }
@@ -208,7 +228,7 @@ func (m *merger) opposes(claim *claimState, g *group) cause {
 // overfills refuses a claim for which the set of its type, g, or the name has no room.
 func (m *merger) overfills(claim *claimState, g *group) cause {
 	if g == nil {
-		if len(m.groups) >= m.world.opts.MaxTypes || len(claim.Data) > m.maxSet() {
+		if len(m.groups) >= m.composer.opts.MaxTypes || len(claim.Data) > m.maxSet() {
 			return m.against(SetFull, ID{})
 		}
 		return cause{}
@@ -233,7 +253,7 @@ func (m *merger) join(claim *claimState, g *group) *group {
 	} else {
 		g.join(claim.Data)
 	}
-	m.world.accept(claim, g.differs(claim, ttl))
+	m.composer.accept(claim, g.differs(claim, ttl))
 	return g
 }
 
@@ -277,11 +297,11 @@ func (m *merger) find(t rr.Type) *group {
 }
 
 // accept takes a claim; what it is told differs from before only if differs does.
-func (w *World) accept(c *claimState, differs *difference) {
+func (p *composer) accept(c *claimState, differs *difference) {
 	if c.accepted && c.differs == differs {
 		return
 	}
 	c.refusal, c.differs = nil, differs
-	w.setAccepted(c, true)
-	w.enqueueReport(c)
+	p.setAccepted(c, true)
+	p.enqueueReport(c)
 }

@@ -34,7 +34,7 @@ func (m *merger) cut() cut {
 
 // unveil enqueues the accepted claims at and below a cut that came, went or changed, and
 // the sub-zones.
-func (w *World) unveil(c *cell) {
+func (w *work) unveil(c *cell) {
 	if !c.zone.live() {
 		return // all of it is told something else
 	}
@@ -49,7 +49,7 @@ func (w *World) unveil(c *cell) {
 	}
 	note(c)
 	if c.node.child != nil {
-		w.eachCell(c.zone, c.node.name, note)
+		c.zone.eachCell(c.node.name, note)
 	}
 	c.node.walkZones(func(n *node) {
 		w.visits++

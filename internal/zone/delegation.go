@@ -62,9 +62,6 @@ func (w *World) judgeZones() {
 	}
 }
 
-// rejudge enqueues the Zones at a name; above: what is above them may say something else.
-func (w *World) rejudge(n *node, above bool) { w.judge[n] = w.judge[n] || above }
-
 // judgeNode decides about the Zones at one name, by what is above only if that may
 // have changed. It reports whether the accepted one, or its parent, changed, and
 // whether what the Zones below are told about refused ones did.
@@ -123,13 +120,13 @@ func (n *node) shadow() ID {
 // judgeZone rules about z. Only the nearest accepted Zone above judges; one that is
 // younger than z does not take away what z has, and is skipped, unless z itself refers
 // to it. In the same second nobody is younger. hear, if it is not nil, is told of each accepted Zone above up to that.
-func (w *World) judgeZone(z *zoneState, hear func(up *zoneState, said Reason)) (rule ruling, skipped []*zoneState) {
+func (o *objects) judgeZone(z *zoneState, hear func(up *zoneState, said Reason)) (rule ruling, skipped []*zoneState) {
 	say := func(up *zoneState, said Reason) {
 		if hear != nil {
 			hear(up, said)
 		}
 	}
-	ref := w.zones[z.Where.Ref]
+	ref := o.zones[z.Where.Ref]
 	if ref != nil && !ref.accepted() {
 		return ruling{reason: ParentNotAccepted, by: ref}, nil
 	}
@@ -151,8 +148,8 @@ func (w *World) judgeZone(z *zoneState, hear func(up *zoneState, said Reason)) (
 			return notDelegated(z, up), nil
 		}
 	}
-	if z.Policy.needsGrant() && !w.granted(z) {
-		return ruling{reason: NotGranted, spelt: w.isSuffix(z.node.name)}, nil
+	if z.Policy.needsGrant() && !o.granted(z) {
+		return ruling{reason: NotGranted, spelt: o.isSuffix(z.node.name)}, nil
 	}
 	return ruling{reason: Accepted}, skipped
 }
@@ -169,30 +166,30 @@ func notDelegated(z, up *zoneState) ruling {
 
 // granted reports whether the grants of some Backend give a root to its namespace.
 // Without any grants the cluster is open, unless they are required, but for public suffixes.
-func (w *World) granted(z *zoneState) bool {
-	for _, grants := range w.grants {
-		if w.Granted(grants, z.ID.Namespace, z.node.name) {
+func (o *objects) granted(z *zoneState) bool {
+	for _, grants := range o.grants {
+		if o.Granted(grants, z.ID.Namespace, z.node.name) {
 			return true
 		}
 	}
-	return len(w.grants) == 0 && !w.opts.RequireGrants && !w.isSuffix(z.node.name)
+	return len(o.grants) == 0 && !o.opts.RequireGrants && !o.isSuffix(z.node.name)
 }
 
 // Granted reports whether any of the grants gives name to namespace. It does not look at the objects of the World.
-func (w *World) Granted(grants []Grant, namespace string, name dnsname.Name) bool {
-	spelt := w.isSuffix(name)
+func (o *objects) Granted(grants []Grant, namespace string, name dnsname.Name) bool {
+	spelt := o.isSuffix(name)
 	return slices.ContainsFunc(grants, func(g Grant) bool { return g.Allows(namespace, name, spelt) })
 }
 
 // GrantedThrough reports whether grants give an accepted Zone its name, or that of a Zone above it which delegates to
 // it: who delegates passes on what was granted.
-func (w *World) GrantedThrough(grants []Grant, id ID) bool {
+func (o *objects) GrantedThrough(grants []Grant, id ID) bool {
 	for range 128 { // labels in a name
-		v, ok := w.Verdict(id)
+		v, ok := o.Verdict(id)
 		if !ok || !v.Accepted {
 			return false
 		}
-		if w.Granted(grants, id.Namespace, v.Name) {
+		if o.Granted(grants, id.Namespace, v.Name) {
 			return true
 		}
 		if v.Zone.IsZero() {
@@ -203,13 +200,13 @@ func (w *World) GrantedThrough(grants []Grant, id ID) bool {
 	return false
 }
 
-func (w *World) isSuffix(name dnsname.Name) bool {
-	return w.opts.PublicSuffix != nil && w.opts.PublicSuffix(name)
+func (o *objects) isSuffix(name dnsname.Name) bool {
+	return o.opts.PublicSuffix != nil && o.opts.PublicSuffix(name)
 }
 
 // overtake remembers which younger Zones above z do not delegate to it, so that none
 // of them hides z from the parent of both.
-func (w *World) overtake(z *zoneState, skipped []*zoneState, parent *zoneState) {
+func (w *work) overtake(z *zoneState, skipped []*zoneState, parent *zoneState) {
 	if len(z.overtook)+len(skipped) == 0 || slices.Equal(z.overtook, skipped) && z.ruling.parent == parent {
 		return
 	}

@@ -5,6 +5,10 @@
 // Settle recomputes that from its own claims alone and returns a Delta. The result
 // depends on the set of objects only, never on the order in which they came.
 //
+// Its parts know less than it does: objects.go answers questions by what was put and decided, work.go has what Settle
+// still has to do, compose.go makes cells, and reverse.go knows who has which address. The World itself takes what is
+// put, and goes through the steps.
+//
 // What a change enqueues in the World, and what each step of Settle enqueues for itself and the steps after it:
 //
 //	moved ─resolve─► judge ─judgeZones─► homes ─assignHome─► cells ─compose─► reports ─report─► Delta (claims)

@@ -27,41 +27,14 @@ func (w *World) disturb(n *node, before *zoneState) {
 	}
 	if before != nil {
 		w.enqueueOwn(before)
-		w.closeBlock(before)
+		w.addresses.closeBlock(before)
 		w.updateEldersOfParents(n, before)
 	}
 	if n.owner != nil {
-		w.openBlock(n.owner)
+		w.addresses.openBlock(n.owner)
 	}
 	if n.owner != nil && n.owner != before {
 		w.enqueueOwn(n.owner)
 		w.updateEldersOfParents(n, n.owner)
-	}
-}
-
-// rehome enqueues a claim whose name or Zone may have changed.
-func (w *World) rehome(c *claimState) {
-	if !c.homing {
-		c.homing = true
-		w.homes = append(w.homes, c)
-	}
-}
-
-// enqueueReport enqueues a claim whose verdict may have changed.
-func (w *World) enqueueReport(c *claimState) {
-	if !c.reporting {
-		c.reporting = true
-		w.reports = append(w.reports, c)
-	}
-}
-
-// recompose enqueues all cells of a Zone.
-func (w *World) recompose(z *zoneState) {
-	if z.accepted() {
-		w.eachCell(z, z.node.name, func(c *cell) bool {
-			w.visits++
-			w.cells.push(c)
-			return true
-		})
 	}
 }

@@ -32,45 +32,48 @@ type Explanation struct {
 // that only a pinned Zone has are found there. The World has to be settled.
 func (w *World) Explain(name dnsname.Name, t rr.Type, namespace string) Explanation {
 	tree := w.treeWith(name, t)
-	e := w.explain(tree, name, t, namespace)
+	e, asked := w.explain(tree.find(name), t, namespace)
+	if !asked {
+		e = w.explainFree(tree, name, t, namespace)
+	}
 	e.Enclosing = tree.atOrAbove(name).enclosing()
 	return e
 }
 
-func (w *World) explain(tree *tree, name dnsname.Name, t rr.Type, namespace string) Explanation {
-	n := tree.find(name)
+// explain explains a name that somebody asks for; n is nil where there is none.
+func (o *objects) explain(n *node, t rr.Type, namespace string) (e Explanation, asked bool) {
 	if n == nil {
-		return w.explainFree(tree, name, t, namespace)
+		return e, false
 	}
 	if t == 0 || t == rr.TypeSOA {
 		if sites := n.zones(); n.owner != nil {
-			return w.explainZone(n.owner, t)
+			return o.explainZone(n.owner, t), true
 		} else if t == 0 && len(sites) > 0 && len(n.claims) == 0 {
-			return w.explainZone(sites[0], t)
+			return o.explainZone(sites[0], t), true
 		}
 	}
 	if c := first(n.claims, t, func(c *claimState) bool { return c.accepted }); c != nil {
-		return w.explainClaim(c)
+		return o.explainClaim(c), true
 	}
 	if z, set := n.holds(t); z != nil {
-		return w.explainDerived(n, z, set)
+		return explainDerived(n, z, set), true
 	}
 	mine := func(c *claimState) bool { return namespace == "" || c.ID.Namespace == namespace }
 	if c := first(n.claims, t, mine); c != nil {
-		return w.explainClaim(c)
+		return o.explainClaim(c), true
 	}
-	return w.explainFree(tree, name, t, namespace)
+	return e, false
 }
 
 // ExplainObject says what was decided about one object, and why; false if the World does not know it.
-func (w *World) ExplainObject(id ID) (Explanation, bool) {
+func (o *objects) ExplainObject(id ID) (Explanation, bool) {
 	var e Explanation
 	var at *node
-	switch z, c := w.zones[id], w.claims[id]; {
+	switch z, c := o.zones[id], o.claims[id]; {
 	case z != nil:
-		e, at = w.explainZone(z, 0), z.node
+		e, at = o.explainZone(z, 0), z.node
 	case c != nil:
-		e, at = w.explainClaim(c), c.node
+		e, at = o.explainClaim(c), c.node
 	default:
 		return e, false
 	}
@@ -80,9 +83,9 @@ func (w *World) ExplainObject(id ID) (Explanation, bool) {
 
 // treeWith returns the tree in which a name is looked for: the common one, unless only a pinned Zone has, or encloses,
 // the name. Of several the first by ID counts.
-func (w *World) treeWith(name dnsname.Name, t rr.Type) *tree {
-	if n := w.tree.find(name); n != nil && (len(n.claims) > 0 || n.sites != nil) || w.nearest(w.tree, name) != nil {
-		return w.tree
+func (o *objects) treeWith(name dnsname.Name, t rr.Type) *tree {
+	if n := o.tree.find(name); n != nil && (len(n.claims) > 0 || n.sites != nil) || o.tree.nearest(name) != nil {
+		return o.tree
 	}
 	var found *zoneState
 	claimed := func(z *zoneState) bool {
@@ -90,7 +93,7 @@ func (w *World) treeWith(name dnsname.Name, t rr.Type) *tree {
 		return n != nil && first(n.claims, t, func(*claimState) bool { return true }) != nil
 	}
 	better := func(z *zoneState) bool { // a claim counts more than a Zone that is just there
-		if !z.accepted() || z.tree == w.tree || !name.Under(z.node.name) {
+		if !z.accepted() || z.tree == o.tree || !name.Under(z.node.name) {
 			return false
 		}
 		has := claimed(z)
@@ -100,19 +103,19 @@ func (w *World) treeWith(name dnsname.Name, t rr.Type) *tree {
 		had := found != nil && claimed(found)
 		return found == nil || has && !had || has == had && z.ID.Compare(found.ID) < 0
 	}
-	for _, z := range w.zones {
+	for _, z := range o.zones {
 		if better(z) {
 			found = z
 		}
 	}
 	if found == nil {
-		return w.tree
+		return o.tree
 	}
 	return found.tree
 }
 
 // nearest returns the accepted Zone that most closely encloses a name, which may have no node; nil: none does.
-func (w *World) nearest(t *tree, name dnsname.Name) *zoneState {
+func (t *tree) nearest(name dnsname.Name) *zoneState {
 	return t.atOrAbove(name).nearest()
 }
 
@@ -154,7 +157,7 @@ func (n *node) holds(t rr.Type) (*zoneState, rr.Set) {
 	return found.zone, found.set(t)
 }
 
-func (w *World) explainZone(z *zoneState, t rr.Type) Explanation {
+func (o *objects) explainZone(z *zoneState, t rr.Type) Explanation {
 	e := Explanation{Type: t, Subject: z.ID, Verdict: z.verdict}
 	if z.node == nil {
 		return e
@@ -175,18 +178,18 @@ func (w *World) explainZone(z *zoneState, t rr.Type) Explanation {
 	if z.Policy.alone() {
 		return e
 	}
-	rule, _ := w.judgeZone(z, func(up *zoneState, said Reason) { e.Steps = append(e.Steps, up.stepOfZone(z, said)) })
+	rule, _ := o.judgeZone(z, func(up *zoneState, said Reason) { e.Steps = append(e.Steps, up.stepOfZone(z, said)) })
 	switch {
 	case rule.reason == NotGranted:
 		e.Steps = append(e.Steps, Step{Reason: NotGranted, Message: fmt.Sprintf(
 			"No Backend grants %s to namespace %s.", e.Name, z.ID.Namespace)})
 	case rule.reason == Accepted && rule.parent == nil && rule.within == nil:
-		e.Steps = append(e.Steps, w.grantStep(z))
+		e.Steps = append(e.Steps, o.grantStep(z))
 	}
 	return e
 }
 
-func (w *World) explainClaim(c *claimState) Explanation {
+func (o *objects) explainClaim(c *claimState) Explanation {
 	v := c.reported.verdict()
 	e := Explanation{Name: c.name(), Type: c.Type, Subject: c.ID, Verdict: v, Zone: v.Zone}
 	if c.node == nil {
@@ -202,15 +205,15 @@ func (w *World) explainClaim(c *claimState) Explanation {
 		e.Set = c.cell.set(c.Type)
 	}
 	if c.Invalid == nil {
-		e.Steps = w.steps(c)
+		e.Steps = o.steps(c)
 	}
 	return e
 }
 
-func (w *World) explainDerived(n *node, z *zoneState, set rr.Set) Explanation {
+func explainDerived(n *node, z *zoneState, set rr.Set) Explanation {
 	e := Explanation{Name: n.name, Type: set.Type, Zone: z.ID, Set: set, Derived: true, Subject: z.ID,
 		Beside: besides(n, ID{})}
-	for _, d := range w.derived(n.cell(z)) {
+	for _, d := range n.cell(z).derived() {
 		if d.set.Type == set.Type {
 			e.Subject = d.from.ID
 		}
@@ -227,7 +230,7 @@ func (w *World) explainDerived(n *node, z *zoneState, set rr.Set) Explanation {
 // explainFree explains a name that nobody asks for.
 func (w *World) explainFree(t *tree, name dnsname.Name, of rr.Type, namespace string) Explanation {
 	e := Explanation{Name: name, Type: cmp.Or(of, rr.TypeA)}
-	z := w.nearest(t, name)
+	z := t.nearest(name)
 	if z != nil {
 		e.Zone = z.ID
 		namespace = cmp.Or(namespace, z.ID.Namespace)

@@ -1,5 +1,7 @@
 package zone
 
+import "maps"
+
 // A Forecast is what would come of an object that is not there, or not like that.
 type Forecast struct {
 	Verdict Verdict  // of the object itself
@@ -19,8 +21,8 @@ type Effect struct {
 // itself. It is false when even that is not known. The World has to be settled.
 func (w *World) ForeseeZone(z Zone, limit int) (Forecast, bool) {
 	name, _ := w.nameOf(z.ID, z.Where)
-	s := scale{world: w, left: limit, seen: map[ID]bool{}}
-	if z.Reverse != nil && !w.observing {
+	s := scale{objects: &w.objects, left: limit, seen: map[ID]bool{}}
+	if z.Reverse != nil && !w.addresses.observing {
 		s.left -= len(w.claims)
 	}
 	if !s.under(w.tree, name) || !s.zone(z.ID) {
@@ -43,7 +45,7 @@ func (w *World) ForeseeZone(z Zone, limit int) (Forecast, bool) {
 
 // ForeseeClaim says what would come of a claim, likewise.
 func (w *World) ForeseeClaim(c Claim, limit int) (Forecast, bool) {
-	s := scale{world: w, left: limit, seen: map[ID]bool{}}
+	s := scale{objects: &w.objects, left: limit, seen: map[ID]bool{}}
 	name, _ := w.nameOf(c.ID, c.Where)
 	if !s.claim(w.treeOf(c.Where.Ref).find(name), c) {
 		return Forecast{}, false
@@ -60,20 +62,16 @@ func (w *World) ForeseeClaim(c Claim, limit int) (Forecast, bool) {
 }
 
 // ForeseeGrants returns the accepted Zones that would have no grant any more if a Backend granted that.
-func (w *World) ForeseeGrants(backend string, grants []Grant) []ID {
-	was, had := w.grants[backend]
-	if w.grants[backend] = grants; len(grants) == 0 {
-		delete(w.grants, backend)
+func (o *objects) ForeseeGrants(backend string, grants []Grant) []ID {
+	then := objects{opts: o.opts, grants: maps.Clone(o.grants)}
+	if then.grants[backend] = grants; len(grants) == 0 {
+		delete(then.grants, backend)
 	}
 	var out []ID
-	for id, z := range w.zones {
-		if z.root() && z.Policy.needsGrant() && !w.granted(z) {
+	for id, z := range o.zones {
+		if z.root() && z.Policy.needsGrant() && !then.granted(z) {
 			out = append(out, id)
 		}
-	}
-	delete(w.grants, backend)
-	if had {
-		w.grants[backend] = was
 	}
 	return out
 }
@@ -98,24 +96,24 @@ func (w *World) foresee(id ID, undo func()) Forecast {
 
 // ruleOn says what is decided about a Zone itself, from the Zones around it and nothing else. It is false where more
 // would change with it than can be told so.
-func (w *World) ruleOn(z Zone) (Verdict, bool) {
-	if old := w.zones[z.ID]; old != nil {
+func (o *objects) ruleOn(z Zone) (Verdict, bool) {
+	if old := o.zones[z.ID]; old != nil {
 		return old.verdict, old.Zone.placedAs(&z) && z.Invalid == nil
 	}
-	s := &zoneState{Zone: z, tree: w.tree, created: ageOf(z.Created)}
+	s := &zoneState{Zone: z, tree: o.tree, created: ageOf(z.Created)}
 	problem := s.fault()
-	name, unnamed := w.nameOf(z.ID, z.Where)
+	name, unnamed := o.nameOf(z.ID, z.Where)
 	if problem == nil {
 		problem = unnamed
 	}
 	if problem != nil || z.Policy.alone() {
 		return Verdict{}, false
 	}
-	if s.node = w.tree.find(name); s.node == nil {
+	if s.node = o.tree.find(name); s.node == nil {
 		s.node = newNode(name)
-		s.node.parent, _ = w.tree.above(name)
+		s.node.parent, _ = o.tree.above(name)
 	}
-	s.ruling, _ = w.judgeZone(s, nil)
+	s.ruling, _ = o.judgeZone(s, nil)
 	if owner := s.node.owner; s.accepted() && owner != nil && owner.older(s) {
 		s.ruling = ruling{reason: DuplicateZone, by: owner}
 	}

@@ -16,7 +16,7 @@ type derived struct {
 // derived returns what sub-zones put into a cell: at the apex of a sub-zone its NS and
 // DS sets; at the name of a sub-zone's name server its addresses, from whichever
 // Zone below has them.
-func (w *World) derived(c *cell) []derived {
+func (c *cell) derived() []derived {
 	var out []derived
 	n, z := c.node, c.zone
 	if child := n.owner; child != nil && child.feeds == z {
@@ -41,7 +41,7 @@ func (w *World) derived(c *cell) []derived {
 
 // copies reports whether the parent takes over a sub-zone's NS set: not when that
 // would hide an older Zone below, to which the parent delegates itself.
-func (w *World) copies(child *zoneState) bool {
+func copies(child *zoneState) bool {
 	var hidden *zoneState
 	for z := range child.overtakers {
 		if z.parent() == child.parent() && (hidden == nil || z.older(hidden)) {
@@ -60,34 +60,34 @@ func (w *World) copies(child *zoneState) bool {
 
 // pass enqueues what depends on the cell after it changed from before to c, where held is
 // who holds it now.
-func (w *World) pass(before, c *cell, held []holding) {
+func (p *composer) pass(before, c *cell, held []holding) {
 	if c.apex() {
-		w.feed(before, c)
-		w.updateServers(c)
+		p.feed(before, c)
+		p.updateServers(c)
 	}
 	if len(c.node.needed) > 0 && !(before.set(rr.TypeA).Equal(c.set(rr.TypeA)) &&
 		before.set(rr.TypeAAAA).Equal(c.set(rr.TypeAAAA))) {
-		for p := range c.node.needed {
-			if p != c.zone {
-				w.enqueueCell(c.node, p, true)
+		for z := range c.node.needed {
+			if z != c.zone {
+				p.enqueueCell(c.node, z, true)
 			}
 		}
 	}
-	w.retime(before, c)
+	p.addresses.retime(before, c)
 	if before.cut() != c.cut() {
-		w.unveil(c)
+		p.unveil(c)
 	}
 	if !slices.Equal(before.held, held) {
-		w.updateEldersAbove(c.node, c.zone, before.held, held)
+		p.updateEldersAbove(c.node, c.zone, before.held, held)
 	}
 }
 
 // feed passes the apex NS and DS sets on to the parent, and asks for glue there.
-func (w *World) feed(before, c *cell) {
+func (w *work) feed(before, c *cell) {
 	z := c.zone
 	var parent *zoneState
 	z.notCopied = nil
-	if !z.dead && z.parent() != nil && c.set(rr.TypeNS).Data != nil && w.copies(z) {
+	if !z.dead && z.parent() != nil && c.set(rr.TypeNS).Data != nil && copies(z) {
 		parent = z.parent()
 	}
 	sameSets := before.set(rr.TypeNS).Equal(c.set(rr.TypeNS)) && before.ds().Equal(c.ds())

@@ -6,7 +6,7 @@ package zone
 func (m *merger) divide() {
 	for _, claim := range m.cell.claims {
 		if why := m.part(claim); why.reason != "" {
-			m.world.refuse(claim, why)
+			m.composer.refuse(claim, why)
 		}
 	}
 }

@@ -83,7 +83,7 @@ func (m *merger) isCut(t rr.Type) bool {
 func (m *merger) hides(claim *claimState, child *zoneState) bool {
 	c := m.cell
 	if c.below == nil {
-		c.below = m.world.survey(c)
+		c.below = m.composer.survey(c)
 	}
 	return c.below.bar(claim) || child != nil && claim.yieldsTo(child.holding())
 }
@@ -96,12 +96,12 @@ func (c *claimState) yieldsTo(h holding) bool {
 // survey finds out who holds the names below a cell: by claims and glue in the same
 // Zone, and by Zones to which it delegates. It visits all of them, and so is done only
 // where a claim asks for a cut; updateEldersAbove keeps the result up to date.
-func (w *World) survey(c *cell) *elders {
+func (w *work) survey(c *cell) *elders {
 	e := &elders{}
 	if c.node.child == nil {
 		return e
 	}
-	w.eachCell(c.zone, c.node.name, func(at *cell) bool {
+	c.zone.eachCell(c.node.name, func(at *cell) bool {
 		w.visits++
 		if at != c {
 			for _, h := range at.held {
@@ -121,7 +121,7 @@ func (w *World) survey(c *cell) *elders {
 
 // updateEldersAbove updates the elders of the cells of z above a name, where claims ask for a cut, after the holdings
 // at the name have changed.
-func (w *World) updateEldersAbove(n *node, z *zoneState, before, after []holding) {
+func (w *work) updateEldersAbove(n *node, z *zoneState, before, after []holding) {
 	for n != z.node && n.parent != nil {
 		n = n.parent
 		w.visits++
@@ -133,7 +133,7 @@ func (w *World) updateEldersAbove(n *node, z *zoneState, before, after []holding
 
 // updateEldersOfParents updates the elders in the Zones above z that delegate to it, after z has got or lost the name
 // n.
-func (w *World) updateEldersOfParents(n *node, z *zoneState) {
+func (w *work) updateEldersOfParents(n *node, z *zoneState) {
 	var lineage []*zoneState
 	if z == n.owner {
 		for up := z.parent(); up != nil; up = up.parent() {
@@ -162,7 +162,7 @@ func (w *World) updateEldersOfParents(n *node, z *zoneState) {
 }
 
 // updateElders updates a cell's elders, and enqueues the cell if that matters to its claims.
-func (w *World) updateElders(c *cell, before, after []holding) {
+func (w *work) updateElders(c *cell, before, after []holding) {
 	first, second := c.below.first, c.below.second
 	for _, h := range before {
 		c.below.remove(h)

@@ -12,9 +12,9 @@ import (
 // and so on up as far as each trusts the next: who creates a Zone above yours gets no
 // names of yours by that; and as far as [MaxAskedParts] allows. A reference pins the Zone, and then no other is asked.
 // hear, if it is not nil, is told of each that is asked, and of the first one that is not.
-func (w *World) home(c *claimState, hear func(z *zoneState, said Reason)) (*zoneState, cause) {
+func (o *objects) home(c *claimState, hear func(z *zoneState, said Reason)) (*zoneState, cause) {
 	if ref := c.Where.Ref; !ref.IsZero() {
-		return w.pinned(c, ref, hear)
+		return o.pinned(c, ref, hear)
 	}
 	nearest := c.node.nearest()
 	if nearest == nil {
@@ -22,7 +22,6 @@ func (w *World) home(c *claimState, hear func(z *zoneState, said Reason)) (*zone
 	}
 	left := MaxAskedParts - nearest.parts
 	for z := nearest; ; z = z.next() {
-		w.compared += z.parts
 		if z.lets(c, hear) {
 			return z, cause{}
 		}
@@ -61,11 +60,11 @@ func (z *zoneState) trusts(parent *zoneState) bool {
 	return parent.created <= z.created || z.Where.Ref == parent.ID || z.ID.Namespace == parent.ID.Namespace
 }
 
-func (w *World) pinned(c *claimState, ref ID, hear func(z *zoneState, said Reason)) (*zoneState, cause) {
-	z := w.zones[ref]
+func (o *objects) pinned(c *claimState, ref ID, hear func(z *zoneState, said Reason)) (*zoneState, cause) {
+	z := o.zones[ref]
 	switch {
 	case z == nil:
-		return nil, cause{reason: ReferenceNotFound, by: ref, going: w.going[ref]}
+		return nil, cause{reason: ReferenceNotFound, by: ref, going: o.going[ref]}
 	case !z.accepted():
 		return nil, cause{reason: ParentNotAccepted, by: ref}
 	case !c.name().Under(z.node.name):
@@ -97,22 +96,22 @@ type objection struct {
 }
 
 // refuse refuses a claim for a cause.
-func (w *World) refuse(c *claimState, why cause) {
+func (p *composer) refuse(c *claimState, why cause) {
 	if c.refusal != nil && c.refusal.cause == why {
 		return
 	}
-	w.setAccepted(c, false)
+	p.setAccepted(c, false)
 	c.differs = nil
 	c.refusal = &objection{why, Refusal{why.reason, inWords(c, why)}}
-	w.enqueueReport(c)
+	p.enqueueReport(c)
 }
 
 // refuseWith refuses a claim with words that were found elsewhere.
-func (w *World) refuseWith(c *claimState, r Refusal) {
-	w.setAccepted(c, false)
+func (p *composer) refuseWith(c *claimState, r Refusal) {
+	p.setAccepted(c, false)
 	c.differs = nil
 	c.refusal = &objection{Refusal: r}
-	w.enqueueReport(c)
+	p.enqueueReport(c)
 }
 
 // inWords says in a sentence why a claim is refused.

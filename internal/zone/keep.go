@@ -17,8 +17,8 @@ const KindKept = "Kept"
 // they come before all others, which may only add to them. They have to be put, and are deleted when it is known what
 // the objects ask for. There are none if the Zone is not accepted: then nothing of it stays published. The World has
 // to be settled.
-func (w *World) Kept(id ID, published rr.Sets, takes func(rr.Type) bool) (claims []Claim) {
-	z := w.zones[id]
+func (o *objects) Kept(id ID, published rr.Sets, takes func(rr.Type) bool) (claims []Claim) {
+	z := o.zones[id]
 	if z == nil || !z.accepted() {
 		return nil
 	}

@@ -21,7 +21,7 @@ const (
 )
 
 // maxSet is how many records a set may have where a merger works.
-func (m *merger) maxSet() int { return cmp.Or(m.cell.zone.Policy.MaxSet, m.world.opts.MaxSet) }
+func (m *merger) maxSet() int { return cmp.Or(m.cell.zone.Policy.MaxSet, m.composer.opts.MaxSet) }
 
 // parts counts what has to be looked at to know what a rule allows.
 func (r Rule) parts() int {

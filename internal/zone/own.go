@@ -9,7 +9,7 @@ import (
 
 // enqueueOwn enqueues the cells of a Zone's own sets, of the name servers that these name, and of those to which the
 // Zone gives addresses.
-func (w *World) enqueueOwn(z *zoneState) {
+func (w *work) enqueueOwn(z *zoneState) {
 	if z.node == nil || len(z.Own)+len(z.Servers)+len(z.servers) == 0 {
 		return
 	}
@@ -26,7 +26,7 @@ func (w *World) enqueueOwn(z *zoneState) {
 }
 
 // enqueueName enqueues the cell that z has, or is going to have, at a name.
-func (w *World) enqueueName(z *zoneState, name dnsname.Name) {
+func (w *work) enqueueName(z *zoneState, name dnsname.Name) {
 	if z.live() {
 		w.enqueueCell(z.tree.node(name), z, true)
 	} else if n := z.tree.find(name); n != nil {
@@ -78,7 +78,7 @@ func (m *merger) resolves() bool {
 
 // updateServers enqueues the name servers that an apex has in its Zone, now and before: they get addresses and must not
 // be aliases.
-func (w *World) updateServers(apex *cell) {
+func (w *work) updateServers(apex *cell) {
 	z := apex.zone
 	var servers []dnsname.Name
 	matter := z.Policy.NoAliases || len(z.Servers) > 0

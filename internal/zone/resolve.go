@@ -98,15 +98,15 @@ func (w *World) resolveZone(z *zoneState, affected map[*zoneState]*progress) {
 }
 
 // follow returns the Zone whose name the name of z builds on, if there is one.
-func (w *World) follow(z *zoneState) *zoneState {
+func (o *objects) follow(z *zoneState) *zoneState {
 	if !z.Where.Name.IsZero() || z.fault() != nil {
 		return nil
 	}
-	return w.zones[z.Where.Ref]
+	return o.zones[z.Where.Ref]
 }
 
 // cycle refuses the Zones of path from start on: their references lead back to it.
-func (w *World) cycle(path []*zoneState, start *zoneState, affected map[*zoneState]*progress) {
+func (w *work) cycle(path []*zoneState, start *zoneState, affected map[*zoneState]*progress) {
 	for i := len(path) - 1; i >= 0; i-- {
 		z := path[i]
 		*affected[z] = done
@@ -143,7 +143,7 @@ func (z *zoneState) fault() *Refusal {
 }
 
 // nameOf returns the absolute name that where stands for.
-func (w *World) nameOf(id ID, where Where) (dnsname.Name, *Refusal) {
+func (o *objects) nameOf(id ID, where Where) (dnsname.Name, *Refusal) {
 	if !where.Name.IsZero() {
 		return where.Name, nil
 	}
@@ -151,9 +151,9 @@ func (w *World) nameOf(id ID, where Where) (dnsname.Name, *Refusal) {
 		return dnsname.Name{}, &Refusal{InvalidSpec, fmt.Sprintf(
 			"%s has neither an absolute name nor a Zone to which it refers; give it one of the two.", id)}
 	}
-	up := w.zones[where.Ref]
+	up := o.zones[where.Ref]
 	if up == nil {
-		return dnsname.Name{}, &Refusal{ReferenceNotFound, referenceNotFound(id, where, w.going[where.Ref])}
+		return dnsname.Name{}, &Refusal{ReferenceNotFound, referenceNotFound(id, where, o.going[where.Ref])}
 	}
 	if up.node == nil {
 		return dnsname.Name{}, &Refusal{ParentUnresolved, fmt.Sprintf(

@@ -25,39 +25,44 @@ func isReverse(n dnsname.Name) bool {
 	return strings.HasSuffix(s, ".in-addr.arpa.") || strings.HasSuffix(s, ".ip6.arpa.")
 }
 
+// addresses have nodes of the common tree know who has which address.
+type addresses struct {
+	*work
+	tree      *tree
+	observing bool // a Zone has asked for PTR records; before that no node knows
+}
+
 // observeAddresses has nodes know from now on who has which address. It costs as much as there are claims, once: no
 // World pays for it that has no Zone with PTR records.
 func (w *World) observeAddresses() {
-	if w.observing {
+	if w.addresses.observing {
 		return
 	}
-	w.observing = true
+	w.addresses.observing = true
 	w.visits += len(w.claims)
 	for _, c := range w.claims {
 		if c.accepted {
-			w.observe(c)
+			w.addresses.observe(c)
 		}
 	}
 }
 
 // setAccepted takes a claim, or does not any more.
-func (w *World) setAccepted(c *claimState, accepted bool) {
+func (p *composer) setAccepted(c *claimState, accepted bool) {
 	if c.accepted == accepted {
 		return
 	}
 	c.accepted = accepted
 	if c.cell != nil {
-		w.delta.adopters[c.cell.zone] = struct{}{}
+		p.delta.adopters[c.cell.zone] = struct{}{}
 	}
-	if w.observing {
-		w.observe(c)
-	}
+	p.addresses.observe(c)
 }
 
 // observe has the nodes of its addresses know a claim that is accepted, and forget one that is not any more. A wildcard
 // is the name of no host, and the PTR of what is kept is kept itself.
-func (w *World) observe(c *claimState) {
-	if !isAddress(c.Type) || c.name().IsWildcard() || c.Kept {
+func (a *addresses) observe(c *claimState) {
+	if !a.observing || !isAddress(c.Type) || c.name().IsWildcard() || c.Kept {
 		return
 	}
 	for _, data := range c.Data {
@@ -65,15 +70,15 @@ func (w *World) observe(c *claimState) {
 		if !ok {
 			continue
 		}
-		n := w.tree.node(name)
+		n := a.tree.node(name)
 		i, found := slices.BinarySearchFunc(n.named, c, compareNamed)
 		if c.accepted && !found {
 			n.named = slices.Insert(n.named, i, c)
-			w.turn(n, c)
+			a.turn(n, c)
 		} else if !c.accepted && found {
-			w.turn(n, c)
+			a.turn(n, c)
 			n.named = slices.Delete(n.named, i, i+1)
-			w.prune(n)
+			a.prune(n)
 		}
 	}
 }
@@ -84,7 +89,7 @@ func compareNamed(a, b *claimState) int {
 }
 
 // turn enqueues an address if what is derived there depends on a claim that comes or goes.
-func (w *World) turn(n *node, c *claimState) {
+func (w *work) turn(n *node, c *claimState) {
 	w.visits++
 	if z := n.reverser(); z != nil && z.reverses() {
 		if first, second := n.eldest(z); c == first || c == second {
@@ -94,7 +99,7 @@ func (w *World) turn(n *node, c *claimState) {
 }
 
 // turnAll enqueues the addresses at and below a name for which no Zone below is asked first.
-func (w *World) turnAll(n *node) {
+func (w *work) turnAll(n *node) {
 	n.domain(func(at *node) {
 		w.visits++
 		w.turnNode(at)
@@ -102,7 +107,7 @@ func (w *World) turnAll(n *node) {
 }
 
 // turnNode enqueues a name if it is that of an address.
-func (w *World) turnNode(n *node) {
+func (w *work) turnNode(n *node) {
 	if len(n.named)+len(n.blocks) > 0 {
 		w.turned[n.name] = struct{}{}
 	}
@@ -110,25 +115,25 @@ func (w *World) turnNode(n *node) {
 
 // turnCells enqueues the cells in which something is derived for the enqueued addresses, and reports whether there are
 // any. It comes when all claims are decided: nothing of that depends on what is derived.
-func (w *World) turnCells() bool {
-	for name := range w.turned {
-		w.visits++
-		n := w.tree.node(name)
+func (a *addresses) turnCells() bool {
+	for name := range a.turned {
+		a.visits++
+		n := a.tree.node(name)
 		for _, c := range n.cells {
-			w.cells.push(c)
+			a.cells.push(c)
 		}
 		if z := n.nearest(); z != nil && (z.reverses() || len(n.blocks) > 0) {
-			w.enqueueCell(n, z, true)
+			a.enqueueCell(n, z, true)
 		}
 		for _, z := range n.blocks {
-			at := w.tree.node(z.block.inside(name, z.node.name))
-			w.enqueueCell(at, z, true)
+			at := a.tree.node(z.block.inside(name, z.node.name))
+			a.enqueueCell(at, z, true)
 		}
-		w.prune(n)
+		a.prune(n)
 	}
-	some := len(w.turned) > 0
+	some := len(a.turned) > 0
 	if some {
-		w.turned = map[dnsname.Name]struct{}{}
+		a.turned = map[dnsname.Name]struct{}{}
 	}
 	return some
 }
@@ -190,7 +195,7 @@ func (m *merger) addPointers() {
 	}
 	n := c.node
 	if z.block.size > 0 {
-		n = m.world.tree.find(z.block.outside(n.name, z.node.name))
+		n = m.composer.addresses.tree.find(z.block.outside(n.name, z.node.name))
 	}
 	if n == nil || n.reverser() != z {
 		return
@@ -203,7 +208,7 @@ func (m *merger) addPointers() {
 	switch {
 	case m.find(rr.TypePTR) != nil:
 		return // somebody has chosen
-	case m.find(rr.TypeCNAME) != nil, !c.apex() && m.find(rr.TypeNS) != nil, len(m.groups) >= m.world.opts.MaxTypes:
+	case m.find(rr.TypeCNAME) != nil, !c.apex() && m.find(rr.TypeNS) != nil, len(m.groups) >= m.composer.opts.MaxTypes:
 		m.leaves = true
 		return
 	}
@@ -212,8 +217,8 @@ func (m *merger) addPointers() {
 }
 
 // retime enqueues the addresses of the claims of a cell where a set has got another TTL.
-func (w *World) retime(before, c *cell) {
-	if !w.observing {
+func (a *addresses) retime(before, c *cell) {
+	if !a.observing {
 		return
 	}
 	for _, claim := range c.claims {
@@ -222,8 +227,8 @@ func (w *World) retime(before, c *cell) {
 		}
 		for _, data := range claim.Data {
 			if name, ok := rr.ReverseName(data); ok {
-				if n := w.tree.find(name); n != nil {
-					w.turn(n, claim)
+				if n := a.tree.find(name); n != nil {
+					a.turn(n, claim)
 				}
 			}
 		}
@@ -260,8 +265,8 @@ func (w *World) reverse(z *zoneState) {
 		w.observeAddresses()
 	}
 	if z.accepted() {
-		w.closeBlock(z)
-		w.openBlock(z)
+		w.addresses.closeBlock(z)
+		w.addresses.openBlock(z)
 		w.turnAll(z.node)
 	}
 }

@@ -7,9 +7,9 @@ import (
 
 // A scale weighs how much a change concerns, and stops when that is more than it may be.
 type scale struct {
-	world *World
-	left  int
-	seen  map[ID]bool
+	objects *objects
+	left    int
+	seen    map[ID]bool
 }
 
 // spend reports whether n more are within the limit.
@@ -27,10 +27,10 @@ func (s *scale) zone(id ID) bool {
 	if !s.spend(1) {
 		return false
 	}
-	if z := s.world.zones[id]; z != nil && z.node != nil && !s.node(z.node) {
+	if z := s.objects.zones[id]; z != nil && z.node != nil && !s.node(z.node) {
 		return false
 	}
-	r := s.world.refs[id]
+	r := s.objects.refs[id]
 	if r == nil {
 		return true
 	}

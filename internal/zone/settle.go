@@ -17,9 +17,9 @@ func (w *World) Settle() Delta {
 		w.assignHome(c)
 	}
 	w.homes = nil
-	for more := true; more; more = w.turnCells() {
+	for more := true; more; more = w.addresses.turnCells() {
 		for c := w.cells.pop(); c != nil; c = w.cells.pop() {
-			w.compose(c)
+			w.composer.compose(c)
 		}
 	}
 	w.delta.claims = slices.Grow(w.delta.claims, len(w.reports))
@@ -44,7 +44,7 @@ func (w *World) assignHome(c *claimState) {
 	name, problem := w.nameOf(c.ID, c.Where)
 	tree := w.treeOf(c.Where.Ref)
 	if c.name() != name || c.node != nil && c.node.tree != tree {
-		w.leave(c)
+		w.composer.leave(c)
 		w.attach(c, tree, name)
 		c.refusal = nil
 	}
@@ -52,19 +52,19 @@ func (w *World) assignHome(c *claimState) {
 		problem = c.Invalid
 	}
 	if problem != nil {
-		w.leave(c)
-		w.refuseWith(c, *problem)
+		w.composer.leave(c)
+		w.composer.refuseWith(c, *problem)
 		return
 	}
 	before := c.permission
 	home, why := w.home(c, nil)
 	switch {
 	case home == nil:
-		w.leave(c)
-		w.refuse(c, why)
+		w.composer.leave(c)
+		w.composer.refuse(c, why)
 	case c.cell == nil || c.cell.zone != home:
-		w.leave(c)
-		w.join(c, home)
+		w.composer.leave(c)
+		w.composer.join(c, home)
 	case c.permission != before:
 		w.cells.push(c.cell)
 	}
@@ -92,7 +92,7 @@ func (s reported) verdict() Verdict {
 }
 
 // report puts a claim into the delta if its verdict has changed.
-func (w *World) report(c *claimState) {
+func (w *work) report(c *claimState) {
 	w.visits++
 	c.reporting = false
 	if c.dead {
@@ -133,7 +133,7 @@ func notesOf(c *claimState) []Note {
 }
 
 // finish brings a Zone's content and verdict up to date.
-func (w *World) finish(z *zoneState) {
+func (w *work) finish(z *zoneState) {
 	w.visits++
 	if z.dead {
 		return
@@ -151,7 +151,7 @@ func (w *World) finish(z *zoneState) {
 			z.soa = soa
 			w.delta.zone(z.ID)
 		}
-		v = w.annotate(z, v)
+		v = annotate(z, v)
 	}
 	if !v.Equal(z.verdict) {
 		if v.Accepted != z.verdict.Accepted || v.Name != z.verdict.Name {
@@ -163,7 +163,7 @@ func (w *World) finish(z *zoneState) {
 }
 
 // annotate adds what there is to tell about an accepted Zone.
-func (w *World) annotate(z *zoneState, v Verdict) Verdict {
+func annotate(z *zoneState, v Verdict) Verdict {
 	notes := append(slices.Clone(v.Notes), z.Warnings...)
 	if z.node.cell(z).set(rr.TypeNS).Data == nil && z.Policy.isZone() {
 		notes = append(notes, Note{NoNameServers, fmt.Sprintf(

@@ -100,7 +100,7 @@ type claimState struct {
 	differs  *difference
 	reported reported
 
-	homing, reporting bool       // it waits in World.homes, in World.notes
+	homing, reporting bool       // it waits in work.homes, in work.reports
 	dead              bool       // replaced or deleted
 	permission        permission // of the Zone that is asked to take it
 }

@@ -20,21 +20,19 @@ type Step struct {
 }
 
 // steps asks for a claim once more, without a trace.
-func (w *World) steps(c *claimState) []Step {
+func (o *objects) steps(c *claimState) []Step {
 	var out []Step
 	again := &claimState{Claim: c.Claim, created: c.created, node: c.node}
-	compared := w.compared
-	w.home(again, func(z *zoneState, said Reason) { out = append(out, w.stepOfClaim(z, again, said, out)) })
-	w.compared = compared
+	o.home(again, func(z *zoneState, said Reason) { out = append(out, o.stepOfClaim(z, again, said, out)) })
 	return out
 }
 
 // grantStep says who let a Zone in that has no Zone above.
-func (w *World) grantStep(z *zoneState) Step {
+func (o *objects) grantStep(z *zoneState) Step {
 	s := Step{Allows: true, Reason: Accepted}
-	spelt := w.isSuffix(z.node.name)
-	for _, backend := range slices.Sorted(maps.Keys(w.grants)) {
-		for _, g := range w.grants[backend] {
+	spelt := o.isSuffix(z.node.name)
+	for _, backend := range slices.Sorted(maps.Keys(o.grants)) {
+		for _, g := range o.grants[backend] {
 			if g.Allows(z.ID.Namespace, z.node.name, spelt) {
 				s.Rule = "the grants of Backend " + backend
 				s.Message = fmt.Sprintf("Backend %s grants %s to namespace %s.", backend, z.node.name, z.ID.Namespace)
@@ -69,7 +67,7 @@ func (z *zoneState) stepOfZone(child *zoneState, said Reason) Step {
 }
 
 // stepOfClaim is what a Zone says to a claim, after what others have said.
-func (w *World) stepOfClaim(z *zoneState, c *claimState, said Reason, before []Step) Step {
+func (o *objects) stepOfClaim(z *zoneState, c *claimState, said Reason, before []Step) Step {
 	s := Step{Zone: z.ID, Allows: said == Accepted, Reason: said}
 	name, namespace := c.name(), c.ID.Namespace
 	switch said {
@@ -77,7 +75,7 @@ func (w *World) stepOfClaim(z *zoneState, c *claimState, said Reason, before []S
 		s.Rule = z.recordRule(c)
 		s.Message = fmt.Sprintf("%s lets namespace %s have %s %s.", z.ID, namespace, name, c.Type)
 	case NotAsked:
-		below := w.zones[before[len(before)-1].Zone]
+		below := o.zones[before[len(before)-1].Zone]
 		s.Message = fmt.Sprintf("%s has no say: it is younger than %s, and in another namespace.", z.ID, below.ID)
 		if below.trusts(z) {
 			s.Message = fmt.Sprintf("%s is not asked: the Zones below it already have too many rules.", z.ID)

@@ -158,7 +158,7 @@ func (t *tree) unlink(n *node) {
 
 // prune removes a node that nothing mentions and where no ways part any more, and
 // then its parent, if the same holds there.
-func (w *World) prune(n *node) {
+func (w *work) prune(n *node) {
 	t := n.tree
 	for n.parent != nil && t.nodes[n.name] == n && n.idle() {
 		if _, waiting := w.judge[n]; waiting {

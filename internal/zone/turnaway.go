@@ -10,21 +10,21 @@ import (
 // has no place for it and that nothing else changes: so a crowd at one name costs
 // little. What it leaves undecided is decided when the cell is composed, and so is
 // all of it if something else enqueues the cell.
-func (w *World) turnAway(claim *claimState) bool {
+func (p *composer) turnAway(claim *claimState) bool {
 	c := claim.cell
 	if c.queued || len(c.held) == 0 || c.claims[0].Kept || !c.zone.accepted() || !c.zone.Policy.merges() {
 		return false
 	}
-	m := merger{world: w, cell: c, groups: w.groups[:0], types: w.types[:0], held: w.held[:0]}
+	m := p.merger(c)
 	why := m.bar(claim)
 	if why.reason == "" {
 		why = m.crowded(claim)
 	}
-	w.groups, w.types, w.held = m.groups, m.types, m.held
+	p.scratch = m.scratch
 	if why.reason == "" {
 		return false
 	}
-	w.refuse(claim, why)
+	p.refuse(claim, why)
 	return true
 }
 

@@ -1,0 +1,108 @@
+package zone
+
+import (
+	"slices"
+
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+// objects are what was put, with what was decided about it. Their methods answer questions: none of them enqueues
+// anything, and so none changes what was decided.
+type objects struct {
+	opts   Options
+	zones  map[ID]*zoneState
+	claims map[ID]*claimState
+	refs   map[ID]*referrers  // who refers to a Zone, whether it exists or not
+	going  map[ID]bool        // Zones whose objects are still there, and being deleted
+	tree   *tree              // of all Zones but pinned ones, each of which has its own
+	grants map[string][]Grant // by Backend
+}
+
+// referrers are the objects that refer to one Zone.
+type referrers struct {
+	zones  map[*zoneState]struct{}
+	claims map[*claimState]struct{}
+}
+
+// Verdict returns what the last Settle decided about an object.
+func (o *objects) Verdict(id ID) (Verdict, bool) {
+	if z := o.zones[id]; z != nil {
+		return z.verdict, true
+	}
+	if c := o.claims[id]; c != nil {
+		return c.reported.verdict(), true
+	}
+	return Verdict{}, false
+}
+
+// Snapshot returns the content of an accepted Zone as of the last Settle.
+func (o *objects) Snapshot(id ID) (Snapshot, bool) {
+	z := o.zones[id]
+	if z == nil || !z.accepted() {
+		return Snapshot{}, false
+	}
+	return Snapshot{ID: z.ID, Name: z.node.name, Sets: z.sets, SOA: z.soa, Hash: z.hash.sum}, true
+}
+
+// Adopted calls yield for every claim that the Zone adopted, in no order.
+func (o *objects) Adopted(id ID, yield func(ID) bool) {
+	z := o.zones[id]
+	if z == nil || !z.accepted() {
+		return
+	}
+	z.eachCell(z.node.name, func(c *cell) bool {
+		for _, claim := range c.claims {
+			if claim.accepted && !yield(claim.ID) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// AdoptedAt calls yield for every claim that the Zone adopted into one set, in no order.
+func (o *objects) AdoptedAt(id ID, key rr.Key, yield func(ID) bool) {
+	z := o.zones[id]
+	if z == nil || !z.accepted() || z.tree.nodes[key.Name] == nil {
+		return
+	}
+	c := z.tree.nodes[key.Name].cell(z)
+	if c == nil {
+		return
+	}
+	for _, claim := range c.claims {
+		if claim.accepted && claim.Type == key.Type && !yield(claim.ID) {
+			return
+		}
+	}
+}
+
+// ZoneOf returns the accepted Zone of a name, as far as Zones are in the common tree.
+func (o *objects) ZoneOf(name dnsname.Name) (ID, bool) {
+	if n := o.tree.find(name); n != nil && n.owner != nil {
+		return n.owner.ID, true
+	}
+	return ID{}, false
+}
+
+// OpenTo returns the names, in order, of the accepted Zones whose rules let a namespace have records of some kind.
+func (o *objects) OpenTo(namespace string) (names []dnsname.Name) {
+	for _, z := range o.zones {
+		open := func(r Rule) bool { return len(r.Records) > 0 && r.covers(namespace) }
+		if z.accepted() && slices.ContainsFunc(z.Rules, open) {
+			names = append(names, z.node.name)
+		}
+	}
+	slices.SortFunc(names, dnsname.Name.Compare)
+	return names
+}
+
+// A Snapshot is the content of one Zone at one moment. It is immutable.
+type Snapshot struct {
+	ID   ID
+	Name dnsname.Name
+	Sets rr.Sets // without the SOA
+	SOA  rr.SOA  // Serial is 0
+	Hash string  // over Sets
+}
