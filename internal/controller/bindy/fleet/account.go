@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
@@ -24,13 +25,19 @@ import (
 // +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=clusterrolebindings,resourceNames=zonefold-bindcar,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=clusterroles,resourceNames=zonefold-bindcar,verbs=bind
 
-// accounts reconciles the ServiceAccount that the servers of a namespace share: it belongs to none of them, so that
+// accounts makes and removes the ServiceAccounts of servers.
+type accounts struct {
+	*owners
+	turn controller.Turn // held while one is made or removed
+}
+
+// part reconciles the ServiceAccount that the servers of a namespace share: it belongs to none of them, so that
 // nobody else removes it when it has served its time.
-func (b *Controller) accounts() part {
+func (a *accounts) part() part {
 	return part{
 		kind:      &corev1.ServiceAccount{},
 		watches:   []watch{{&v1beta1.Bind9Instance{}, accountOfNamespace}, {&appsv1.Deployment{}, accountOfNamespace}},
-		reconcile: b.reconcileAccount,
+		reconcile: a.reconcile,
 	}
 }
 
@@ -38,22 +45,22 @@ func accountOfNamespace(_ context.Context, o client.Object) []client.ObjectKey {
 	return []client.ObjectKey{{Namespace: o.GetNamespace(), Name: dialect.ServiceAccount}}
 }
 
-// reconcileAccount removes the ServiceAccount of a namespace that has no instances any more, and no servers that were
-// left running. Instances make it, see applyAccount.
-func (b *Controller) reconcileAccount(ctx context.Context, key client.ObjectKey) (time.Duration, error) {
+// reconcile removes the ServiceAccount of a namespace that has no instances any more, and no servers that were left
+// running. Instances make it, see applyAccount.
+func (a *accounts) reconcile(ctx context.Context, key client.ObjectKey) (time.Duration, error) {
 	if key.Name != dialect.ServiceAccount {
 		return 0, nil
 	}
-	if err := b.accounting.LockBefore(ctx); err != nil {
+	if err := a.turn.LockBefore(ctx); err != nil {
 		return 0, err
 	}
-	defer b.accounting.Unlock()
+	defer a.turn.Unlock()
 	var account corev1.ServiceAccount
-	if err := b.Client.Get(ctx, key, &account); err != nil {
+	if err := a.client.Get(ctx, key, &account); err != nil {
 		return 0, client.IgnoreNotFound(err)
 	}
 	var instances v1beta1.Bind9InstanceList
-	if err := b.Client.List(ctx, &instances, client.InNamespace(key.Namespace),
+	if err := a.client.List(ctx, &instances, client.InNamespace(key.Namespace),
 		client.UnsafeDisableDeepCopy); err != nil || len(instances.Items) > 0 {
 		return 0, err // they may say that they have thousands of zones, and are only counted
 	}
@@ -62,14 +69,14 @@ func (b *Controller) reconcileAccount(ctx context.Context, key client.ObjectKey)
 		return 0, nil
 	}
 	// A new one would be another one for the API server, and pods would have to be replaced: the cache may be late.
-	if err := b.Live.List(ctx, &instances, client.InNamespace(key.Namespace), client.Limit(1)); err != nil ||
+	if err := a.live.List(ctx, &instances, client.InNamespace(key.Namespace), client.Limit(1)); err != nil ||
 		len(instances.Items) > 0 {
 		return 0, err
 	}
-	if left, err := b.serversLeft(ctx, key.Namespace); left || err != nil {
+	if left, err := a.serversLeft(ctx, key.Namespace); left || err != nil {
 		return 0, err
 	}
-	err := b.Objects.Delete(ctx, &account)
+	err := a.objects.Delete(ctx, &account)
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return 0, nil
 	}
@@ -78,9 +85,9 @@ func (b *Controller) reconcileAccount(ctx context.Context, key client.ObjectKey)
 
 // serversLeft reports whether a namespace has servers that stay: those of instances that were deleted without what they
 // have. No pod of theirs could be made anew without the ServiceAccount.
-func (b *Controller) serversLeft(ctx context.Context, namespace string) (bool, error) {
+func (a *accounts) serversLeft(ctx context.Context, namespace string) (bool, error) {
 	var all appsv1.DeploymentList
-	if err := b.Live.List(ctx, &all, client.InNamespace(namespace),
+	if err := a.live.List(ctx, &all, client.InNamespace(namespace),
 		client.MatchingLabels{v1beta1.PartOfLabel: v1beta1.PartOfValue}); err != nil {
 		return false, fmt.Errorf("listing the Deployments of Namespace %s: %w", namespace, err)
 	}
@@ -91,11 +98,11 @@ func (b *Controller) serversLeft(ctx context.Context, namespace string) (bool, e
 
 // applyAccount makes the ServiceAccount of an instance's namespace, and notes which one it is. One that somebody else
 // made is used as it is.
-func (b *Controller) applyAccount(ctx context.Context, v *visit) (bool, error) {
-	if err := b.accounting.LockBefore(ctx); err != nil { // several instances begin at once
+func (v *visit) applyAccount(ctx context.Context) (bool, error) {
+	if err := v.accounts.turn.LockBefore(ctx); err != nil { // several instances begin at once
 		return false, err
 	}
-	defer b.accounting.Unlock()
+	defer v.accounts.turn.Unlock()
 	want := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{
 		Namespace: v.instance.Namespace, Name: dialect.ServiceAccount,
 		Labels: map[string]string{
@@ -103,20 +110,20 @@ func (b *Controller) applyAccount(ctx context.Context, v *visit) (bool, error) {
 			v1beta1.AppManagedBy: v1beta1.AppManagedValue, v1beta1.PartOfLabel: v1beta1.PartOfValue,
 		},
 	}}
-	account, err := b.accountOf(ctx, v.instance.Namespace)
+	account, err := v.accounts.of(ctx, v.instance.Namespace)
 	if err != nil {
 		return false, err
 	}
 	if account == nil || account.Annotations[v1beta1.AppliedAnnotation] != "" {
-		what, err := b.children.Apply(ctx, nil, want)
+		what, err := v.children.Apply(ctx, nil, want)
 		if what == objects.Ending {
 			return false, nil // its end is an event
 		}
-		if ok, err := b.addTrouble(v, err); !ok {
+		if ok, err := v.addTrouble(err); !ok {
 			return false, err
 		}
 		if account == nil {
-			if account, err = b.accountOf(ctx, v.instance.Namespace); err != nil || account == nil {
+			if account, err = v.accounts.of(ctx, v.instance.Namespace); err != nil || account == nil {
 				return false, err
 			}
 		}
@@ -125,10 +132,10 @@ func (b *Controller) applyAccount(ctx context.Context, v *visit) (bool, error) {
 	return true, nil
 }
 
-// accountOf is the ServiceAccount of a namespace, whoever made it; nil if there is none. Only ours is in the cache.
-func (b *Controller) accountOf(ctx context.Context, namespace string) (*corev1.ServiceAccount, error) {
+// of is the ServiceAccount of a namespace, whoever made it; nil if there is none. Only ours is in the cache.
+func (a *accounts) of(ctx context.Context, namespace string) (*corev1.ServiceAccount, error) {
 	key := client.ObjectKey{Namespace: namespace, Name: dialect.ServiceAccount}
-	for _, from := range []client.Reader{b.Client, b.Live} {
+	for _, from := range []client.Reader{a.client, a.live} {
 		var account corev1.ServiceAccount
 		err := from.Get(ctx, key, &account)
 		if err == nil {
@@ -141,34 +148,37 @@ func (b *Controller) accountOf(ctx context.Context, namespace string) (*corev1.S
 	return nil, nil
 }
 
-// bindings reconciles the subjects of the ClusterRoleBinding of the sidecars.
-func (b *Controller) bindings() part {
+// bindings lets the ServiceAccounts of servers ask who calls their sidecars.
+type bindings struct{ *owners }
+
+// part reconciles the subjects of the ClusterRoleBinding of the sidecars.
+func (b *bindings) part() part {
 	return part{
 		kind: &rbacv1.ClusterRoleBinding{},
 		watches: []watch{{&v1beta1.Bind9Instance{}, func(context.Context, client.Object) []client.ObjectKey {
 			return []client.ObjectKey{{Name: dialect.BindcarBinding}}
 		}}},
-		reconcile: b.reconcileBinding,
+		reconcile: b.reconcile,
 	}
 }
 
-func (b *Controller) reconcileBinding(ctx context.Context, key client.ObjectKey) (time.Duration, error) {
+func (b *bindings) reconcile(ctx context.Context, key client.ObjectKey) (time.Duration, error) {
 	if key.Name != dialect.BindcarBinding {
 		return 0, nil
 	}
 	var binding rbacv1.ClusterRoleBinding
-	if err := b.Client.Get(ctx, key, &binding); err != nil || !binding.DeletionTimestamp.IsZero() {
+	if err := b.client.Get(ctx, key, &binding); err != nil || !binding.DeletionTimestamp.IsZero() {
 		return 0, client.IgnoreNotFound(err)
 	}
 	var instances v1beta1.Bind9InstanceList
-	if err := b.Client.List(ctx, &instances); err != nil {
+	if err := b.client.List(ctx, &instances); err != nil {
 		return 0, fmt.Errorf("listing Bind9Instances: %w", err)
 	}
 	subjects := subjectsOf(instances.Items, binding.Subjects)
 	if slices.Equal(subjects, binding.Subjects) {
 		return 0, nil
 	}
-	_, err := b.Objects.Change(ctx, &binding, "subjects", subjects)
+	_, err := b.objects.Change(ctx, &binding, "subjects", subjects)
 	return 0, client.IgnoreNotFound(err)
 }
 
@@ -189,9 +199,9 @@ func subjectsOf(instances []v1beta1.Bind9Instance, are []rbacv1.Subject) []rbacv
 }
 
 // checkBinding notes when sidecars cannot ask who the operator is.
-func (b *Controller) checkBinding(ctx context.Context, v *visit) error {
+func (v *visit) checkBinding(ctx context.Context) error {
 	var binding rbacv1.ClusterRoleBinding
-	err := b.Client.Get(ctx, client.ObjectKey{Name: dialect.BindcarBinding}, &binding)
+	err := v.client.Get(ctx, client.ObjectKey{Name: dialect.BindcarBinding}, &binding)
 	if apierrors.IsNotFound(err) {
 		v.troubles = append(v.troubles, dialect.Trouble{Reason: v1beta1.ReasonBindingNotFound, Message: dialect.Sentence(
 			"ClusterRoleBinding %s is missing, so the sidecars refuse all calls; install it again with helm upgrade or "+

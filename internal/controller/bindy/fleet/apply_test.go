@@ -24,6 +24,7 @@ import (
 type applying struct {
 	*stage
 	b     *Controller
+	o     *owners
 	owner *v1beta1.Bind9Instance
 	ns    string
 }
@@ -35,13 +36,13 @@ func newApplying(t *testing.T) *applying {
 	b := s.start(func(*Controller) []part { return nil })
 	s.Apply(
 		`{apiVersion: bindy.firestoned.io/v1beta1, kind: Bind9Instance, metadata: {namespace: %s, name: one}, spec: {role: primary}}`, ns)
-	return &applying{s, b, s.Instance(ns, "one"), ns}
+	return &applying{s, b, b.instances.owners, s.Instance(ns, "one"), ns}
 }
 
 // does applies an object and complains of another result.
 func (a *applying) does(desired client.Object, want objects.Result) {
 	a.Helper()
-	got, err := a.b.children.Apply(a.Ctx, a.owner, desired)
+	got, err := a.o.children.Apply(a.Ctx, a.owner, desired)
 	if err != nil || got != want {
 		a.Fatalf("applying %s came to %d and not %d: %v", desired.GetName(), got, want, err)
 	}
@@ -113,7 +114,7 @@ func TestAppliedOnceAndThenOnlyWhenSomethingChanges(t *testing.T) {
 	a.does(a.deployment(), objects.Unchanged) // the cache may lag behind
 	a.settle(live)
 	a.does(a.deployment(), objects.Unchanged)
-	a.b.children = newChildren(a.b.Objects, a.b.Live) // as another leader, which knows only what is in the cluster
+	a.o = New(a.b.Config).instances.owners // as another leader, which knows only what is in the cluster
 	a.does(a.deployment(), objects.Unchanged)
 	if a.Writes.Total() != 1 {
 		t.Errorf("there were %s", a.Writes)
@@ -138,7 +139,7 @@ func TestAppliedOnceAndThenOnlyWhenSomethingChanges(t *testing.T) {
 				return ""
 			})
 		}
-		if got, err := a.b.children.Apply(a.Ctx, a.owner, a.deployment()); err != nil || got != objects.Updated {
+		if got, err := a.o.children.Apply(a.Ctx, a.owner, a.deployment()); err != nil || got != objects.Updated {
 			t.Errorf("somebody changed %s, and applying came to %d: %v", sentence, got, err)
 		}
 		a.settle(live)
@@ -174,7 +175,7 @@ func TestAppliedOnceAndThenOnlyWhenSomethingChanges(t *testing.T) {
 	a.does(a.deployment(), objects.Ending) // somebody's finalizer holds it
 	a.Patch(live, `{"metadata":{"finalizers":null}}`)
 	a.Eventually("the object anew", func() string {
-		if got, err := a.b.children.Apply(a.Ctx, a.owner, a.deployment()); got != objects.Created {
+		if got, err := a.o.children.Apply(a.Ctx, a.owner, a.deployment()); got != objects.Created {
 			return fmt.Sprintf("it came to %d: %v", got, err)
 		}
 		return ""
@@ -207,7 +208,7 @@ func TestWhatSomebodyElseHasIsLeftAlone(t *testing.T) {
 		"theirs": "the Service " + a.ns + "/theirs belongs to ConfigMap parent (uid " + string(parent.UID) +
 			"), so the operator leaves it alone; rename or delete one of the two",
 	} {
-		_, err := a.b.children.Apply(a.Ctx, a.owner, service(name, ours))
+		_, err := a.o.children.Apply(a.Ctx, a.owner, service(name, ours))
 		var notOwned *objects.NotOwnedError
 		if !errors.As(err, &notOwned) || err.Error() != want {
 			t.Errorf("of the Service %s it is said: %v", name, err)
@@ -216,7 +217,7 @@ func TestWhatSomebodyElseHasIsLeftAlone(t *testing.T) {
 		if a.Get(live); live.Annotations[v1beta1.AppliedAnnotation] != "" {
 			t.Errorf("the Service %s was touched", name)
 		}
-		if did, err := a.b.children.Remove(a.Ctx, a.owner, live); did || err != nil {
+		if did, err := a.o.children.Remove(a.Ctx, a.owner, live); did || err != nil {
 			t.Errorf("the Service %s was removed: %v", name, err)
 		}
 	}
@@ -226,10 +227,10 @@ func TestWhatSomebodyElseHasIsLeftAlone(t *testing.T) {
 func TestNobodyWritesWhoMayNotLeadAnyMore(t *testing.T) {
 	a := newApplying(t)
 	a.b.Objects.Leads = func() bool { return false }
-	_, applying := a.b.children.Apply(a.Ctx, a.owner, a.deployment())
-	_, removing := a.b.children.Remove(a.Ctx, a.owner, a.deployment())
-	finalizing := a.b.withFinalizer(a.Ctx, a.owner, v1beta1.InstanceFinalizer)
-	reporting := a.b.writeStatus(a.Ctx, a.owner, v1beta1.Bind9InstanceStatus{}, v1beta1.Bind9InstanceStatus{ZonesCount: 1})
+	_, applying := a.o.children.Apply(a.Ctx, a.owner, a.deployment())
+	_, removing := a.o.children.Remove(a.Ctx, a.owner, a.deployment())
+	finalizing := a.o.withFinalizer(a.Ctx, a.owner, v1beta1.InstanceFinalizer)
+	reporting := a.o.writeStatus(a.Ctx, a.owner, v1beta1.Bind9InstanceStatus{}, v1beta1.Bind9InstanceStatus{ZonesCount: 1})
 	for what, err := range map[string]error{"applying": applying, "a finalizer": finalizing, "a status": reporting} {
 		if !errors.Is(err, objects.ErrNotLeading) {
 			t.Errorf("%s came to %v", what, err)
@@ -244,10 +245,10 @@ func TestOthersFinalizersStay(t *testing.T) {
 	a := newApplying(t)
 	stale := a.owner.DeepCopy()
 	a.Patch(a.Instance(a.ns, "one"), `{"metadata":{"finalizers":["example.org/wait"]}}`)
-	if err := a.b.withFinalizer(a.Ctx, stale, v1beta1.InstanceFinalizer); !apierrors.IsConflict(err) {
+	if err := a.o.withFinalizer(a.Ctx, stale, v1beta1.InstanceFinalizer); !apierrors.IsConflict(err) {
 		t.Errorf("of a stale object it is said: %v", err)
 	}
-	if err := a.b.withFinalizer(a.Ctx, a.Instance(a.ns, "one"), v1beta1.InstanceFinalizer); err != nil {
+	if err := a.o.withFinalizer(a.Ctx, a.Instance(a.ns, "one"), v1beta1.InstanceFinalizer); err != nil {
 		t.Fatal(err)
 	}
 	if got := a.Instance(a.ns, "one").Finalizers; len(got) != 2 {
@@ -296,11 +297,11 @@ func TestAStatusIsReadAsItWasWrittenLast(t *testing.T) {
 	var was v1beta1.Bind9InstanceStatus
 	for n := range int32(20) { // in most of these the cache lags behind
 		is := v1beta1.Bind9InstanceStatus{ZonesCount: n + 1}
-		if err := a.b.writeStatus(a.Ctx, a.owner, was, is); err != nil {
+		if err := a.o.writeStatus(a.Ctx, a.owner, was, is); err != nil {
 			t.Fatal(err)
 		}
 		var got v1beta1.Bind9Instance
-		if err := a.b.latest(a.Ctx, client.ObjectKeyFromObject(a.owner), &got); err != nil || got.Status.ZonesCount != n+1 {
+		if err := a.o.latest(a.Ctx, client.ObjectKeyFromObject(a.owner), &got); err != nil || got.Status.ZonesCount != n+1 {
 			t.Fatalf("after the status with %d zones there are %d: %v", n+1, got.Status.ZonesCount, err)
 		}
 		was = is

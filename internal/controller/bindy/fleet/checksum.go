@@ -21,7 +21,7 @@ import (
 // checksum is over what the pods of a server have from their start: what BIND reads then, and who they are for the API
 // server. A ServiceAccount that was made anew is another one, and does not vouch for pods of the former. Keys are read
 // again while BIND runs.
-func (b *Controller) checksum(ctx context.Context, p *dialect.Plan,
+func (r *rollouts) checksum(ctx context.Context, p *dialect.Plan,
 	account types.UID) (string, *dialect.Trouble, error) {
 	sum := sha256.New()
 	add := func(what, content string) { fmt.Fprintf(sum, "%d %s\n%d %s\n", len(what), what, len(content), content) }
@@ -31,7 +31,7 @@ func (b *Controller) checksum(ctx context.Context, p *dialect.Plan,
 		}
 	}
 	for _, u := range p.Users() {
-		content, t, err := b.userFile(ctx, p.Instance.Namespace, u)
+		content, t, err := r.users.file(ctx, p.Instance.Namespace, u)
 		if t != nil || err != nil {
 			return "", t, err
 		}
@@ -41,15 +41,15 @@ func (b *Controller) checksum(ctx context.Context, p *dialect.Plan,
 	return hex.EncodeToString(sum.Sum(nil)[:16]), nil, nil
 }
 
-// userFile returns a sum over an entry of a ConfigMap, read at the API server unless this version of it was read
+// file returns a sum over an entry of a ConfigMap, read at the API server unless this version of it was read
 // before: the cache has only metadata of people's ConfigMaps.
-func (b *Controller) userFile(ctx context.Context, namespace string,
+func (c *contents) file(ctx context.Context, namespace string,
 	u dialect.UserFile) (string, *dialect.Trouble, error) {
 	key := client.ObjectKey{Namespace: namespace, Name: u.ConfigMap}
 	var cached corev1.ConfigMap
-	err := b.Client.Get(ctx, key, &cached)
+	err := c.client.Get(ctx, key, &cached)
 	if err == nil {
-		if data, ok := b.users.get(key, cached.ResourceVersion); ok {
+		if data, ok := c.get(key, cached.ResourceVersion); ok {
 			return u.In(key, data)
 		}
 	}
@@ -57,7 +57,7 @@ func (b *Controller) userFile(ctx context.Context, namespace string,
 		return "", nil, fmt.Errorf("reading %s: %w", dialect.Describe("ConfigMap", key), err)
 	}
 	var m corev1.ConfigMap
-	if err := b.Live.Get(ctx, key, &m); err != nil {
+	if err := c.live.Get(ctx, key, &m); err != nil {
 		if apierrors.IsNotFound(err) {
 			return "", &dialect.Trouble{Reason: v1beta1.ReasonConfigMapNotFound, Message: dialect.Sentence(
 				"ConfigMap %s, which configMapRefs.%s names, does not exist; create it, or correct the name. The pods stay as "+
@@ -70,14 +70,16 @@ func (b *Controller) userFile(ctx context.Context, namespace string,
 		sum := sha256.Sum256([]byte(text))
 		sums[name] = hex.EncodeToString(sum[:])
 	}
-	b.users.put(key, m.ResourceVersion, sums)
+	c.put(key, m.ResourceVersion, sums)
 	return u.In(key, sums)
 }
 
 // contents are ConfigMaps of users as they were read: a sum over each entry.
 type contents struct {
-	mu sync.Mutex
-	of map[client.ObjectKey]content
+	client client.Reader // reads from a cache
+	live   client.Reader // asks the API server
+	mu     sync.Mutex
+	of     map[client.ObjectKey]content
 }
 
 type content struct {

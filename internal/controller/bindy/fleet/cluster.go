@@ -29,7 +29,12 @@ import (
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete
 
 // clusters reconciles Bind9Clusters: their instances and what these share.
-func (b *Controller) clusters() part {
+type clusters struct {
+	*owners
+	keys *keeper
+}
+
+func (r *clusters) part() part {
 	return part{
 		kind: &v1beta1.Bind9Cluster{},
 		owns: []client.Object{&v1beta1.Bind9Instance{}, &corev1.ConfigMap{}, &policyv1.PodDisruptionBudget{}},
@@ -50,49 +55,50 @@ func (b *Controller) clusters() part {
 			{servers.Metadata("Secret"), clustersWithSecret},
 		},
 		workers:   4,
-		reconcile: b.reconcileCluster,
+		reconcile: r.reconcile,
 	}
 }
 
-func (b *Controller) reconcileCluster(ctx context.Context, key client.ObjectKey) (time.Duration, error) {
+func (r *clusters) reconcile(ctx context.Context, key client.ObjectKey) (time.Duration, error) {
 	var cluster v1beta1.Bind9Cluster
-	if err := b.latest(ctx, key, &cluster); err != nil {
+	if err := r.latest(ctx, key, &cluster); err != nil {
 		if apierrors.IsNotFound(err) {
-			b.gone(v1beta1.KindCluster, key)
+			r.gone(v1beta1.KindCluster, key)
+			r.keys.forget(key)
 		}
 		return 0, client.IgnoreNotFound(err)
 	}
 	if !cluster.DeletionTimestamp.IsZero() {
-		return 0, b.deleteCluster(ctx, &cluster)
+		return 0, r.delete(ctx, &cluster)
 	}
 	config, budgets, err := dialect.SharedBy(&cluster)
 	if err != nil {
-		return 0, b.reportCluster(ctx, &cluster,
+		return 0, r.report(ctx, &cluster,
 			[]dialect.Trouble{{Reason: v1beta1.ReasonInvalidSpec, Message: dialect.Sentence("Nothing was changed: %v.", err)}})
 	}
-	if err := b.withFinalizer(ctx, &cluster, v1beta1.ClusterFinalizer); err != nil {
+	if err := r.withFinalizer(ctx, &cluster, v1beta1.ClusterFinalizer); err != nil {
 		return 0, err
 	}
 	shared := []client.Object{config}
 	for _, budget := range budgets {
 		shared = append(shared, budget)
 	}
-	troubles, err := b.applyCluster(ctx, &cluster, shared)
-	keys, keysErr := b.clusterKeys(ctx, &cluster)
+	troubles, err := r.apply(ctx, &cluster, shared)
+	keys, keysErr := r.keys.applyCluster(ctx, &cluster)
 	if t, _ := troubleOf(keysErr, cluster.Namespace); t != nil {
 		troubles = append(troubles, *t)
 	}
-	return keys.after, errors.Join(err, keysErr, b.reportCluster(ctx, &cluster, append(troubles, keys.troubles...)))
+	return keys.after, errors.Join(err, keysErr, r.report(ctx, &cluster, append(troubles, keys.troubles...)))
 }
 
-// applyCluster brings all children of a cluster to what is wanted. What is wrong with one does not hold up the others.
-func (b *Controller) applyCluster(ctx context.Context, c *v1beta1.Bind9Cluster,
+// apply brings all children of a cluster to what is wanted. What is wrong with one does not hold up the others.
+func (r *clusters) apply(ctx context.Context, c *v1beta1.Bind9Cluster,
 	shared []client.Object) ([]dialect.Trouble, error) {
 	var troubles []dialect.Trouble
 	var errs []error
 	var made []string
 	apply := func(child client.Object) objects.Result {
-		what, err := b.children.Apply(ctx, c, child)
+		what, err := r.children.Apply(ctx, c, child)
 		t, err := troubleOf(err, c.Namespace)
 		if t != nil {
 			troubles = append(troubles, *t)
@@ -109,15 +115,15 @@ func (b *Controller) applyCluster(ctx context.Context, c *v1beta1.Bind9Cluster,
 		}
 	}
 	if len(made) > 0 {
-		b.normal(c, "InstancesMade", "Create", dialect.Sentence("Made Bind9Instance %s.", dialect.List(made)))
+		r.normal(c, "InstancesMade", "Create", dialect.Sentence("Made Bind9Instance %s.", dialect.List(made)))
 	}
-	errs = append(errs, b.removeInstances(ctx, c, dialect.WantedNames(c)), b.removeBudgets(ctx, c, shared))
+	errs = append(errs, r.removeInstances(ctx, c, dialect.WantedNames(c)), r.removeBudgets(ctx, c, shared))
 	return troubles, errors.Join(errs...)
 }
 
 // removeInstances deletes the instances that a cluster made and does not want any more.
-func (b *Controller) removeInstances(ctx context.Context, c *v1beta1.Bind9Cluster, keep []string) error {
-	instances, err := b.instancesOf(ctx, c)
+func (r *clusters) removeInstances(ctx context.Context, c *v1beta1.Bind9Cluster, keep []string) error {
+	instances, err := r.instancesOf(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -127,21 +133,21 @@ func (b *Controller) removeInstances(ctx context.Context, c *v1beta1.Bind9Cluste
 		if slices.Contains(keep, instances[i].Name) {
 			continue
 		}
-		did, err := b.children.Remove(ctx, c, &instances[i])
+		did, err := r.children.Remove(ctx, c, &instances[i])
 		if did {
 			removed = append(removed, instances[i].Name)
 		}
 		errs = append(errs, err)
 	}
 	if len(removed) > 0 {
-		b.normal(c, "InstancesRemoved", "Delete", dialect.Sentence("Removed Bind9Instance %s.", dialect.List(removed)))
+		r.normal(c, "InstancesRemoved", "Delete", dialect.Sentence("Removed Bind9Instance %s.", dialect.List(removed)))
 	}
 	return errors.Join(errs...)
 }
 
 // removeBudgets deletes the PodDisruptionBudgets of roles that have fewer than two servers now: one that covers a
 // single pod would keep its node from ever being drained.
-func (b *Controller) removeBudgets(ctx context.Context, c *v1beta1.Bind9Cluster, shared []client.Object) error {
+func (r *clusters) removeBudgets(ctx context.Context, c *v1beta1.Bind9Cluster, shared []client.Object) error {
 	var errs []error
 	for _, role := range dialect.Roles() {
 		key := client.ObjectKey{Namespace: c.Namespace, Name: dialect.BudgetName(c.Name, role)}
@@ -153,9 +159,9 @@ func (b *Controller) removeBudgets(ctx context.Context, c *v1beta1.Bind9Cluster,
 			continue
 		}
 		var budget policyv1.PodDisruptionBudget
-		err := b.Client.Get(ctx, key, &budget)
+		err := r.client.Get(ctx, key, &budget)
 		if err == nil {
-			_, err = b.children.Remove(ctx, c, &budget)
+			_, err = r.children.Remove(ctx, c, &budget)
 		}
 		errs = append(errs, client.IgnoreNotFound(err))
 	}
@@ -164,9 +170,9 @@ func (b *Controller) removeBudgets(ctx context.Context, c *v1beta1.Bind9Cluster,
 
 // instancesOf are the instances that a cluster made, not those that people made and that name it, sorted by role and
 // number.
-func (b *Controller) instancesOf(ctx context.Context, c *v1beta1.Bind9Cluster) ([]v1beta1.Bind9Instance, error) {
+func (r *clusters) instancesOf(ctx context.Context, c *v1beta1.Bind9Cluster) ([]v1beta1.Bind9Instance, error) {
 	var all v1beta1.Bind9InstanceList
-	if err := b.Client.List(ctx, &all, client.InNamespace(c.Namespace)); err != nil {
+	if err := r.client.List(ctx, &all, client.InNamespace(c.Namespace)); err != nil {
 		return nil, fmt.Errorf("listing the instances of Bind9Cluster %s/%s: %w", c.Namespace, c.Name, err)
 	}
 	out := slices.DeleteFunc(all.Items, func(i v1beta1.Bind9Instance) bool { return !metav1.IsControlledBy(&i, c) })
@@ -174,29 +180,29 @@ func (b *Controller) instancesOf(ctx context.Context, c *v1beta1.Bind9Cluster) (
 	return out, nil
 }
 
-// deleteCluster deletes the instances of a cluster, then what they shared, and lets it go.
-func (b *Controller) deleteCluster(ctx context.Context, c *v1beta1.Bind9Cluster) error {
-	instances, err := b.instancesOf(ctx, c)
+// delete deletes the instances of a cluster, then what they shared, and lets it go.
+func (r *clusters) delete(ctx context.Context, c *v1beta1.Bind9Cluster) error {
+	instances, err := r.instancesOf(ctx, c)
 	if err != nil {
 		return err
 	}
 	if orphans(c) {
-		return b.withoutFinalizer(ctx, c, v1beta1.ClusterFinalizer)
+		return r.withoutFinalizer(ctx, c, v1beta1.ClusterFinalizer)
 	}
 	if len(instances) == 0 {
-		if err := b.removeChildren(ctx, c); err != nil {
+		if err := r.removeChildren(ctx, c); err != nil {
 			return err
 		}
-		return b.withoutFinalizer(ctx, c, v1beta1.ClusterFinalizer)
+		return r.withoutFinalizer(ctx, c, v1beta1.ClusterFinalizer)
 	}
-	if err := b.removeInstances(ctx, c, nil); err != nil {
+	if err := r.removeInstances(ctx, c, nil); err != nil {
 		return err
 	}
 	names := make([]string, len(instances))
 	for i := range instances {
 		names[i] = instances[i].Name
 	}
-	return b.reportCluster(ctx, c,
+	return r.report(ctx, c,
 		[]dialect.Trouble{{Reason: v1beta1.ReasonDeleting, Message: dialect.Sentence(
 			"It is being deleted, and waits until Bind9Instance %s is gone.", dialect.List(names))}})
 }
@@ -207,9 +213,9 @@ func hasSettings(i *v1beta1.Bind9Instance, c *v1beta1.Bind9Cluster) bool {
 	return i.Status.ObservedParentGeneration == c.Generation
 }
 
-// reportCluster brings the status up to date.
-func (b *Controller) reportCluster(ctx context.Context, c *v1beta1.Bind9Cluster, troubles []dialect.Trouble) error {
-	instances, err := b.instancesOf(ctx, c)
+// report brings the status up to date.
+func (r *clusters) report(ctx context.Context, c *v1beta1.Bind9Cluster, troubles []dialect.Trouble) error {
+	instances, err := r.instancesOf(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -241,9 +247,9 @@ func (b *Controller) reportCluster(ctx context.Context, c *v1beta1.Bind9Cluster,
 	if ready.Status != metav1.ConditionTrue && len(troubles) == 0 && slices.ContainsFunc(instances, rolls) {
 		ready.Reason = v1beta1.ReasonRollingOut
 	}
-	conditions := controller.Conditions{Old: c.Status.Conditions, Generation: c.Generation, Now: b.Clock()}
+	conditions := controller.Conditions{Old: c.Status.Conditions, Generation: c.Generation, Now: r.clock()}
 	conditions.Set(v1beta1.ConditionReady, ready)
 	status.Conditions = conditions.List()
-	b.warnOf(c, c.Status.Conditions, troubles, ready)
-	return b.writeStatus(ctx, c, c.Status, status)
+	r.warnOf(c, c.Status.Conditions, troubles, ready)
+	return r.writeStatus(ctx, c, c.Status, status)
 }

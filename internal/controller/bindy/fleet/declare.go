@@ -11,37 +11,48 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/zonefold/zonefold/internal/controller/bindy/servers"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 // errUndelivered says that a pod does not have all zones that it is to have before it is ready.
 var errUndelivered = errors.New("some of its zones have not been delivered to it")
 
+// declarations are what the sidecar of each pod is told that the pod is to have before it is ready, and which pods know
+// it.
+type declarations struct {
+	servers *servers.Servers
+	zones   Zones // nil: servers get no zones
+	clock   func() time.Time
+
+	mu sync.Mutex
+	of map[client.ObjectKey]map[types.UID]int32 // by instance and pod: how often the pod had been started again
+}
+
 // declare tells the sidecar of each pod which zones it has to have before it is ready, once for each start of it. after
 // says when to try again those that could not be told; 0: an event will tell.
-func (b *Controller) declare(ctx context.Context, s *dialect.Server,
+func (d *declarations) declare(ctx context.Context, instance client.ObjectKey,
 	pods []corev1.Pod) (after time.Duration, troubles []dialect.Trouble) {
-	now := b.Clock()
-	instance := client.ObjectKeyFromObject(s.Instance)
-	told := b.declared.forget(instance, pods)
+	now := d.clock()
+	told := d.forget(instance, pods)
 	todo := slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool {
 		began, _ := dialect.SidecarState(&p)
 		before, ok := told[p.UID]
 		return began.IsZero() || !dialect.IsServer(&p) || !p.DeletionTimestamp.IsZero() || dialect.IsOver(&p) ||
 			p.Status.PodIP == "" || ok && before == dialect.StartsOf(&p)
 	})
-	errs := b.Servers.Each(ctx, now, todo, func(ctx context.Context, i int) error {
-		return b.declareTo(ctx, instance, &todo[i])
+	errs := d.servers.Each(ctx, now, todo, func(ctx context.Context, i int) error {
+		return d.declareTo(ctx, instance, &todo[i])
 	})
 	for i, err := range errs {
 		if err == nil {
-			b.declared.note(instance, todo[i].UID, dialect.StartsOf(&todo[i]))
+			d.note(instance, todo[i].UID, dialect.StartsOf(&todo[i]))
 			continue
 		}
 		if errors.Is(err, errUndelivered) {
 			continue // the zones say what is in the way, and an event that it is not any more
 		}
-		again, bad := b.Servers.Failing(&todo[i], err, now)
+		again, bad := d.servers.Failing(&todo[i], err, now)
 		troubles = append(troubles, bad...)
 		if after == 0 || again < after {
 			after = again
@@ -51,8 +62,8 @@ func (b *Controller) declare(ctx context.Context, s *dialect.Server,
 }
 
 // declareTo tells one sidecar, unless it knows already: it writes that down beside its zones.
-func (b *Controller) declareTo(ctx context.Context, instance client.ObjectKey, p *corev1.Pod) error {
-	c, err := b.Servers.Sidecar(ctx, p)
+func (d *declarations) declareTo(ctx context.Context, instance client.ObjectKey, p *corev1.Pod) error {
+	c, err := d.servers.Sidecar(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -60,8 +71,8 @@ func (b *Controller) declareTo(ctx context.Context, instance client.ObjectKey, p
 	if err != nil || content.Declared {
 		return err
 	}
-	if b.Zones != nil {
-		zones, complete := b.Zones.ContentOf(instance, p.UID)
+	if d.zones != nil {
+		zones, complete := d.zones.ContentOf(instance, p.UID)
 		if !complete {
 			return errUndelivered
 		}
@@ -74,14 +85,8 @@ func (b *Controller) declareTo(ctx context.Context, instance client.ObjectKey, p
 	return c.Declare(ctx, zones)
 }
 
-// declared are the pods that know what they are to have. Its zero value is ready for use.
-type declared struct {
-	mu sync.Mutex
-	of map[client.ObjectKey]map[types.UID]int32 // by instance and pod: how often the pod had been started again
-}
-
 // forget drops what is known of pods that are gone, and returns the rest.
-func (d *declared) forget(instance client.ObjectKey, pods []corev1.Pod) map[types.UID]int32 {
+func (d *declarations) forget(instance client.ObjectKey, pods []corev1.Pod) map[types.UID]int32 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	left := map[types.UID]int32{}
@@ -103,7 +108,7 @@ func (d *declared) forget(instance client.ObjectKey, pods []corev1.Pod) map[type
 	return out
 }
 
-func (d *declared) note(instance client.ObjectKey, pod types.UID, restarts int32) {
+func (d *declarations) note(instance client.ObjectKey, pod types.UID, restarts int32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.of[instance] == nil {

@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/bind9"
@@ -39,13 +40,13 @@ func ownSecrets(t testing.TB) []*corev1.Secret {
 }
 
 // caller is an operator that only calls sidecars.
-func caller(t testing.TB, token string) (*Controller, *dialect.Server) {
+func caller(t testing.TB, token string) (*instances, client.ObjectKey) {
 	t.Helper()
 	settings := dialect.Settings{Namespace: "zonefold-system", ServiceAccount: "zonefold-operator"}
 	b := New(Config{Settings: settings, Clock: time.Now, Servers: servers.New(servers.Config{
 		Settings: settings, Token: shows(token), Log: slog.New(slog.DiscardHandler), Clock: time.Now,
 	})})
-	return b, &dialect.Server{Instance: &v1beta1.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "dns"}}}
+	return b.instances, client.ObjectKey{Namespace: "n", Name: "dns"}
 }
 
 func TestSidecarsAreToldOnceWhatTheyAreToHave(t *testing.T) {
@@ -61,7 +62,7 @@ func TestSidecarsAreToldOnceWhatTheyAreToHave(t *testing.T) {
 	declare := func() (calls int64) {
 		t.Helper()
 		before := p.calls.Load()
-		if after, troubles := b.declare(t.Context(), s, []corev1.Pod{p.pod}); after != 0 || len(troubles) > 0 {
+		if after, troubles := b.declared.declare(t.Context(), s, []corev1.Pod{p.pod}); after != 0 || len(troubles) > 0 {
 			t.Fatal(after, troubles)
 		}
 		return p.calls.Load() - before
@@ -101,7 +102,7 @@ func TestSidecarsKeepTheZonesThatTheyHave(t *testing.T) {
 		t.Fatal(created, err)
 	}
 	b, s := caller(t, bindytest.SidecarToken)
-	if after, troubles := b.declare(t.Context(), s, []corev1.Pod{p.pod}); after != 0 || len(troubles) > 0 {
+	if after, troubles := b.declared.declare(t.Context(), s, []corev1.Pod{p.pod}); after != 0 || len(troubles) > 0 {
 		t.Fatal(after, troubles)
 	}
 	content, err := p.sidecar().Content(t.Context())
@@ -130,7 +131,7 @@ func TestPodsThatAreNotToldYet(t *testing.T) {
 		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "one", UID: "one", Labels: ownLabels(),
 			OwnerReferences: ownOwner()}, Status: *running.DeepCopy()}
 		tt.change(&p)
-		if after, troubles := b.declare(t.Context(), s, []corev1.Pod{p}); after != 0 || len(troubles) > 0 {
+		if after, troubles := b.declared.declare(t.Context(), s, []corev1.Pod{p}); after != 0 || len(troubles) > 0 {
 			t.Errorf("%s: look again in %s, and %v", tt.name, after, troubles)
 		}
 	}
@@ -176,8 +177,8 @@ func TestWhatIsWrongWithASidecar(t *testing.T) {
 		p.Spec.Containers[1].Ports[0].ContainerPort = int32(tt.port)
 		p.Spec.Containers[1].Image = "mirror.example/sidecar:1"
 		look := func(age time.Duration) (time.Duration, []dialect.Trouble) {
-			b.Clock = func() time.Time { return p.Status.ContainerStatuses[0].State.Running.StartedAt.Add(age) }
-			return b.declare(t.Context(), s, []corev1.Pod{*p})
+			b.declared.clock = func() time.Time { return p.Status.ContainerStatuses[0].State.Running.StartedAt.Add(age) }
+			return b.declared.declare(t.Context(), s, []corev1.Pod{*p})
 		}
 		after, troubles := look(time.Second)
 		if after < leastRetry || after > time.Minute || len(troubles) > 0 {

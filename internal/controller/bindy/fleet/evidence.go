@@ -21,14 +21,14 @@ type evidence struct {
 }
 
 // ask asks the pods of a task which keys they accept.
-func (b *Controller) ask(ctx context.Context, t *keyTask, now time.Time) evidence {
+func (t *keyTask) ask(ctx context.Context, now time.Time) evidence {
 	pods := slices.DeleteFunc(slices.Clone(t.pods), func(p corev1.Pod) bool {
 		return !dialect.IsServer(&p) || !dialect.HasKeys(&p, now)
 	})
 	out := evidence{complete: true, transfer: t.settings.Purpose == bind9.ForTransfer}
 	answers := make([]bindcar.KeyList, len(pods))
-	errs := b.Servers.Each(ctx, now, pods, func(ctx context.Context, i int) (err error) {
-		c, err := b.Servers.Sidecar(ctx, &pods[i])
+	errs := t.servers.Each(ctx, now, pods, func(ctx context.Context, i int) (err error) {
+		c, err := t.servers.Sidecar(ctx, &pods[i])
 		if err == nil {
 			answers[i], err = c.Keys(ctx)
 		}
@@ -37,7 +37,7 @@ func (b *Controller) ask(ctx context.Context, t *keyTask, now time.Time) evidenc
 	for i, err := range errs {
 		if err != nil {
 			out.complete = false
-			_, told := b.Servers.Failing(&pods[i], err, now)
+			_, told := t.servers.Failing(&pods[i], err, now)
 			out.troubles = append(out.troubles, told...)
 			continue
 		}
@@ -82,28 +82,27 @@ type change struct {
 }
 
 // reportChange makes an event of what happened to keys.
-func (b *Controller) reportChange(t *keyTask, c change) {
+func (t *keyTask) reportChange(c change) {
 	p := t.settings.Purpose
 	inUse, newest := dialect.KeyName(p, c.after.InUse), dialect.KeyName(p, c.after.Keys[len(c.after.Keys)-1].Name)
 	switch {
 	case c.made && len(c.before.Keys) > 0:
-		b.warning(t.owner, "KeysRestored", "Create", dialect.Sentence(
+		t.warning(t.owner, "KeysRestored", "Create", dialect.Sentence(
 			"Secret %s was missing. The operator made it again with the same keys.", t.secret))
 	case c.move == bind9.Create && c.made && t.settings.Past == 0: // the first is as little news as any other child
 	case c.move == bind9.Create:
-		b.warning(t.owner, "KeyLost", "Create", dialect.Sentence("Secret %s was missing or had no usable key. It now has "+
+		t.warning(t.owner, "KeyLost", "Create", dialect.Sentence("Secret %s was missing or had no usable key. It now has "+
 			"the new key %s, which servers accept within a minute or two, when they have its file.", t.secret, inUse))
 	case c.move == bind9.Add:
-		b.normal(t.owner, "KeyAdded", "Rotate", dialect.Sentence(
+		t.normal(t.owner, "KeyAdded", "Rotate", dialect.Sentence(
 			"Servers get the key %s too; %s stays in use until all of them accept it.", newest, inUse))
 	case c.move == bind9.Switch:
-		b.normal(t.owner, "KeySwitched", "Rotate", dialect.Sentence(
+		t.normal(t.owner, "KeySwitched", "Rotate", dialect.Sentence(
 			"All servers accept the key %s, which is in use now; the one before stays valid for %s.", inUse, bind9.Overlap))
 	case c.move == bind9.Replace:
-		b.normal(t.owner, "KeyReplaced", "Rotate", dialect.Sentence(
+		t.normal(t.owner, "KeyReplaced", "Rotate", dialect.Sentence(
 			"The supplied key has another secret. Servers get it; %s stays in use until all of them accept it.", inUse))
 	case c.move == bind9.Remove:
-		b.normal(t.owner, "KeyRemoved", "Rotate", dialect.Sentence("Servers now accept only the key %s.",
-			inUse))
+		t.normal(t.owner, "KeyRemoved", "Rotate", dialect.Sentence("Servers now accept only the key %s.", inUse))
 	}
 }

@@ -4,6 +4,10 @@
 // server at a time, and declares to each pod what it is to have before it is ready. It writes nothing while nothing has
 // changed, and destroys nothing that runs because a spec cannot be understood. What zones hold, and at which servers
 // they are, it does not know: it asks [Zones].
+//
+// Each reconciler is a type: providers, clusters, instances, accounts and bindings. All have owners, which reads and
+// writes what is reconciled and applies its children. A visit is one look at an instance. It asks a keeper for keys,
+// rollouts for new pods, and declarations to tell pods what they are to have.
 package fleet
 
 import (
@@ -20,7 +24,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
-	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/bindy/servers"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
@@ -59,30 +62,37 @@ type Config struct {
 // Controller is the reconcilers at work, for one term of leadership.
 type Controller struct {
 	Config
-	children *objects.Applier
-	keys     keyset
-	declared declared
-
-	accounting controller.Turn // held while a ServiceAccount is made or removed
-	rolling    controller.Turn // held while it is decided whose pods are replaced
-	line       line
-	users      contents
+	providers *providers
+	clusters  *clusters
+	instances *instances
+	accounts  *accounts
+	bindings  *bindings
 }
 
 // New returns a Controller that has not begun.
 func New(c Config) *Controller {
-	return &Controller{Config: c, children: newChildren(c.Objects, c.Live)}
-}
-
-// newChildren returns what brings children to what is wanted.
-func newChildren(w *objects.Writer, live client.Reader) *objects.Applier {
-	return &objects.Applier{Writer: w, Live: live, Annotation: v1beta1.AppliedAnnotation,
-		Custom: v1beta1.GroupVersion.Group, Takes: takes}
+	o := &owners{
+		client: c.Client, live: c.Live, objects: c.Objects, events: c.Events, log: c.Log, clock: c.Clock,
+		children: &objects.Applier{Writer: c.Objects, Live: c.Live, Annotation: v1beta1.AppliedAnnotation,
+			Custom: v1beta1.GroupVersion.Group, Takes: takes},
+	}
+	keys := &keeper{owners: o, servers: c.Servers}
+	account := &accounts{owners: o}
+	return &Controller{
+		Config: c, providers: &providers{o, c.DefaultNamespace}, clusters: &clusters{o, keys}, accounts: account,
+		bindings: &bindings{o},
+		instances: &instances{
+			owners: o, servers: c.Servers, zones: c.Zones, keys: keys, accounts: account,
+			rollouts: &rollouts{owners: o, settings: c.Settings, servers: c.Servers,
+				users: contents{client: c.Client, live: c.Live}},
+			declared: &declarations{servers: c.Servers, zones: c.Zones, clock: c.Clock},
+		},
+	}
 }
 
 // Objects are what has to be in the cache before the reconcilers can work.
 func Objects() (out []client.Object) {
-	for _, p := range new(Controller).parts() {
+	for _, p := range New(Config{}).parts() {
 		out = append(out, p.kind)
 		out = append(out, p.owns...)
 		for _, w := range p.watches {

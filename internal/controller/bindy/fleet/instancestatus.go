@@ -18,14 +18,15 @@ import (
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
-// reportInstance brings the status up to date.
-func (b *Controller) reportInstance(ctx context.Context, i *v1beta1.Bind9Instance, v *visit) error {
+// updateStatus says in the status what came of a visit.
+func (v *visit) updateStatus(ctx context.Context) error {
+	i := v.instance
 	var live appsv1.Deployment
-	if err := b.Client.Get(ctx, client.ObjectKeyFromObject(i), &live); client.IgnoreNotFound(err) != nil {
+	if err := v.client.Get(ctx, client.ObjectKeyFromObject(i), &live); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("reading the Deployment of Bind9Instance %s/%s: %w", i.Namespace, i.Name, err)
 	}
 	var service corev1.Service
-	if err := b.Client.Get(ctx, client.ObjectKeyFromObject(i), &service); client.IgnoreNotFound(err) != nil {
+	if err := v.client.Get(ctx, client.ObjectKeyFromObject(i), &service); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("reading the Service of Bind9Instance %s/%s: %w", i.Namespace, i.Name, err)
 	}
 	status := *i.Status.DeepCopy()
@@ -39,7 +40,7 @@ func (b *Controller) reportInstance(ctx context.Context, i *v1beta1.Bind9Instanc
 	status.ObservedGeneration = i.Generation
 	status.ClusterRef, status.ObservedParentGeneration = nil, 0
 	if v.plan != nil {
-		status.RNDCKeyRotation = v.keys.rotation
+		status.RNDCKeyRotation = v.rotation
 		if p := v.plan.Parent; p != nil {
 			status.ObservedParentGeneration = p.Generation
 			status.ClusterRef = &v1beta1.ParentReference{APIVersion: v1beta1.GroupVersion.String(), Kind: p.Kind, Name: p.Name}
@@ -48,16 +49,16 @@ func (b *Controller) reportInstance(ctx context.Context, i *v1beta1.Bind9Instanc
 			}
 		}
 	}
-	if b.Zones != nil && (v.plan != nil || v.kept) {
-		status.Zones, status.ZonesCount = v.zones, int32(len(v.zones))
+	if v.zones != nil && (v.plan != nil || v.kept) {
+		status.Zones, status.ZonesCount = v.listed, int32(len(v.listed))
 	}
-	v.lags = b.Objects.Behind(&live) != nil
+	v.lags = v.objects.Behind(&live) != nil
 	w := workloadOf(i, v, &live)
 	if w.held != "" && w.exists { // the pods are still of what was observed before
 		status.ObservedGeneration, status.ObservedParentGeneration = i.Status.ObservedGeneration,
 			i.Status.ObservedParentGeneration
 	}
-	conditions := controller.Conditions{Old: i.Status.Conditions, Generation: status.ObservedGeneration, Now: b.Clock()}
+	conditions := controller.Conditions{Old: i.Status.Conditions, Generation: status.ObservedGeneration, Now: v.clock()}
 	ready := w.ready(meta.FindStatusCondition(i.Status.Conditions, v1beta1.ConditionReady))
 	conditions.Set(v1beta1.ConditionReady, ready)
 	conditions.Set(v1beta1.ConditionProgressing, w.progressing(ready))
@@ -66,8 +67,8 @@ func (b *Controller) reportInstance(ctx context.Context, i *v1beta1.Bind9Instanc
 		warnings(&conditions, v.plan.Cautions(dialect.Describe(v1beta1.KindInstance, client.ObjectKeyFromObject(i))))
 	}
 	status.Conditions = conditions.List()
-	b.warnOf(i, i.Status.Conditions, v.troubles, ready)
-	return b.writeStatus(ctx, i, i.Status, status)
+	v.warnOf(i, i.Status.Conditions, v.troubles, ready)
+	return v.writeStatus(ctx, i, i.Status, status)
 }
 
 // A state is what is known of the pods of an instance.

@@ -125,7 +125,7 @@ func (s *keyStage) lookQuietly(b *Controller) (keyReport, error) {
 	if err != nil {
 		return keyReport{}, err
 	}
-	return b.applyKeys(s.Ctx, server, nil)
+	return b.instances.keys.applyInstance(s.Ctx, server, nil)
 }
 
 // TestAStaleReadWritesNothing has an operator write what it made of a Secret that has changed, been made or been
@@ -136,7 +136,8 @@ func TestAStaleReadWritesNothing(t *testing.T) {
 		t.Fatal("there is no instance")
 	}
 	task := &keyTask{
-		owner: s.instance, secret: client.ObjectKey{Namespace: s.instance.Namespace, Name: "dns-rndc-key"},
+		keeper: s.b.instances.keys,
+		owner:  s.instance, secret: client.ObjectKey{Namespace: s.instance.Namespace, Name: "dns-rndc-key"},
 		labels:   map[string]string{v1beta1.PartOfLabel: v1beta1.PartOfValue},
 		settings: bind9.Settings{Purpose: bind9.ForOperator},
 	}
@@ -145,7 +146,7 @@ func TestAStaleReadWritesNothing(t *testing.T) {
 	stale := func(what string, live *corev1.Secret) {
 		t.Helper()
 		before := s.own()
-		if _, err := s.b.publish(s.Ctx, task, live, other); !apierrors.IsConflict(err) {
+		if _, err := task.publish(s.Ctx, live, other); !apierrors.IsConflict(err) {
 			t.Errorf("%s: the error is %v", what, err)
 		}
 		if after := s.own(); after.ResourceVersion != before.ResourceVersion {

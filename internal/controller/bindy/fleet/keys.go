@@ -16,11 +16,19 @@ import (
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/bind9"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/bindy/servers"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch
+
+// A keeper keeps the keys of servers in Secrets, and replaces them in time.
+type keeper struct {
+	*owners
+	servers *servers.Servers
+	memory  keyset
+}
 
 // A keyReport is what came of a look at keys.
 type keyReport struct {
@@ -32,6 +40,7 @@ type keyReport struct {
 
 // A keyTask is a Secret with keys, and what it is to hold.
 type keyTask struct {
+	*keeper
 	owner    client.Object
 	secret   client.ObjectKey
 	labels   map[string]string
@@ -41,13 +50,10 @@ type keyTask struct {
 	past     int          // keys that there have been at least
 }
 
-// applyKeys brings the Secrets with the keys of an instance one step on: the one that its sidecar and the operator sign
-// with, and, where no cluster has one, the one for zone transfers.
-func (b *Controller) applyKeys(ctx context.Context, s *dialect.Server, pods []corev1.Pod) (keyReport, error) {
-	t := &keyTask{
-		owner: s.Instance, secret: client.ObjectKey{Namespace: s.Instance.Namespace,
-			Name: dialect.KeySecret(s.Instance.Name)}, labels: s.Labels(), pods: pods,
-	}
+// applyInstance brings the Secrets with the keys of an instance one step on: the one that its sidecar and the operator
+// sign with, and, where no cluster has one, the one for zone transfers.
+func (k *keeper) applyInstance(ctx context.Context, s *dialect.Server, pods []corev1.Pod) (keyReport, error) {
+	t := k.task(s.Instance, dialect.KeySecret(s.Instance.Name), s.Labels(), pods)
 	if r := s.Instance.Status.RNDCKeyRotation; r != nil {
 		t.past = int(r.RotationCount) + 1
 	}
@@ -62,34 +68,61 @@ func (b *Controller) applyKeys(ctx context.Context, s *dialect.Server, pods []co
 		t.settings = bind9.Settings{Purpose: bind9.ForOperator, Unusable: true}
 		t.source.Ref = nil
 	}
-	bad, err := b.supply(ctx, t)
+	bad, err := t.supply(ctx)
 	if bad != nil {
 		troubles = append(troubles, *bad)
 	}
 	if err != nil {
 		return keyReport{troubles: troubles}, err
 	}
-	report, err := b.turn(ctx, t)
+	report, err := t.turn(ctx)
 	report.troubles = append(troubles, report.troubles...)
 	if s.Parent != nil && s.Parent.Kind == v1beta1.KindCluster {
 		return report, err
 	}
-	transfer := &keyTask{owner: s.Instance, secret: client.ObjectKey{Namespace: s.Instance.Namespace,
-		Name: s.TransferSecret()}, labels: s.Labels(), pods: pods}
+	transfer := k.task(s.Instance, s.TransferSecret(), s.Labels(), pods)
 	transfer.source = dialect.KeySource{Field: t.source.Field, Key: t.source.Key}
-	more, moreErr := b.turnTransfer(ctx, transfer)
+	more, moreErr := transfer.turnTransfer(ctx)
 	return report.with(more), errors.Join(err, moreErr)
 }
 
+// applyCluster does the same for the Secret that the servers of a cluster have for zone transfers, whosever pods they
+// run in.
+func (k *keeper) applyCluster(ctx context.Context, c *v1beta1.Bind9Cluster) (keyReport, error) {
+	pods, err := k.clusterPods(ctx, client.ObjectKeyFromObject(c))
+	if err != nil {
+		return keyReport{}, err
+	}
+	t := k.task(c, dialect.TransferName(c.Name), dialect.SharedLabels(c.Name), pods)
+	t.source = dialect.TransferSource(&c.Spec.CommonSpec)
+	return t.turnTransfer(ctx)
+}
+
+// task is about the Secret of this name.
+func (k *keeper) task(owner client.Object, secret string, labels map[string]string, pods []corev1.Pod) *keyTask {
+	at := client.ObjectKey{Namespace: owner.GetNamespace(), Name: secret}
+	return &keyTask{keeper: k, owner: owner, secret: at, labels: labels, pods: pods}
+}
+
+// clusterPods are the pods that were made for a cluster: the instance of one may be in another cluster by now.
+func (k *keeper) clusterPods(ctx context.Context, cluster client.ObjectKey) ([]corev1.Pod, error) {
+	var pods corev1.PodList
+	of := client.MatchingLabels{v1beta1.PartOfLabel: v1beta1.PartOfValue, v1beta1.ClusterLabel: cluster.Name}
+	if err := k.client.List(ctx, &pods, client.InNamespace(cluster.Namespace), of); err != nil {
+		return nil, fmt.Errorf("listing the pods of Bind9Cluster %s: %w", cluster, err)
+	}
+	return pods.Items, nil
+}
+
 // supply gets the key that somebody made, if the spec names one.
-func (b *Controller) supply(ctx context.Context, t *keyTask) (bad *dialect.Trouble, err error) {
+func (t *keyTask) supply(ctx context.Context) (bad *dialect.Trouble, err error) {
 	instance := client.ObjectKeyFromObject(t.owner)
 	if t.source.Ref == nil {
-		b.refer(instance, client.ObjectKey{})
+		t.refer(instance, client.ObjectKey{})
 		return nil, nil
 	}
 	at := client.ObjectKey{Namespace: instance.Namespace, Name: string(t.source.Ref.Name)}
-	b.refer(instance, at) // before it is read: a change from now on wakes the instance
+	t.refer(instance, at) // before it is read: a change from now on wakes the instance
 	if at == t.secret {
 		t.settings.Unusable = true
 		return &dialect.Trouble{Reason: v1beta1.ReasonInvalidKey, Message: dialect.Sentence(
@@ -97,42 +130,12 @@ func (b *Controller) supply(ctx context.Context, t *keyTask) (bad *dialect.Troub
 				"name.",
 			controller.Capital(t.source.Field), at)}, nil
 	}
-	t.settings.External, bad, err = b.supplied(ctx, instance.Namespace, t.source)
+	t.settings.External, bad, err = t.supplied(ctx, at)
 	t.settings.Unusable = bad != nil
 	return bad, err
 }
 
-// applyTransferKeys does the same for the Secret that the servers of a cluster have for zone transfers. The pods are
-// those of all its instances.
-func (b *Controller) applyTransferKeys(ctx context.Context, c *v1beta1.Bind9Cluster,
-	pods []corev1.Pod) (keyReport, error) {
-	return b.turnTransfer(ctx, &keyTask{
-		owner: c, secret: client.ObjectKey{Namespace: c.Namespace, Name: dialect.TransferName(c.Name)},
-		labels: dialect.SharedLabels(c.Name), pods: pods,
-		source: dialect.TransferSource(&c.Spec.CommonSpec),
-	})
-}
-
-// clusterKeys are the keys that the servers of a cluster have for zone transfers, whosever pods they run in.
-func (b *Controller) clusterKeys(ctx context.Context, c *v1beta1.Bind9Cluster) (keyReport, error) {
-	pods, err := b.clusterPods(ctx, client.ObjectKeyFromObject(c))
-	if err != nil {
-		return keyReport{}, err
-	}
-	return b.applyTransferKeys(ctx, c, pods)
-}
-
-// clusterPods are the pods that were made for a cluster: the instance of one may be in another cluster by now.
-func (b *Controller) clusterPods(ctx context.Context, cluster client.ObjectKey) ([]corev1.Pod, error) {
-	var pods corev1.PodList
-	of := client.MatchingLabels{v1beta1.PartOfLabel: v1beta1.PartOfValue, v1beta1.ClusterLabel: cluster.Name}
-	if err := b.Client.List(ctx, &pods, client.InNamespace(cluster.Namespace), of); err != nil {
-		return nil, fmt.Errorf("listing the pods of Bind9Cluster %s: %w", cluster, err)
-	}
-	return pods.Items, nil
-}
-
-func (b *Controller) turnTransfer(ctx context.Context, t *keyTask) (keyReport, error) {
+func (t *keyTask) turnTransfer(ctx context.Context) (keyReport, error) {
 	var err error
 	if t.settings, err = t.source.Settings(bind9.ForTransfer); err != nil { // it is said about the other key
 		t.settings = bind9.Settings{Purpose: bind9.ForTransfer}
@@ -142,7 +145,7 @@ func (b *Controller) turnTransfer(ctx context.Context, t *keyTask) (keyReport, e
 		copied.Secret = nil // its metadata are for the other Secret
 		t.source.Key = &copied
 	}
-	return b.turn(ctx, t)
+	return t.turn(ctx)
 }
 
 // with adds what came of another Secret of the same servers.
@@ -159,19 +162,19 @@ func (r keyReport) with(more keyReport) keyReport {
 const lookAtLeast = time.Hour
 
 // turn takes a ring one step on and publishes it.
-func (b *Controller) turn(ctx context.Context, t *keyTask) (keyReport, error) {
-	now := b.Clock()
-	remembered, _ := b.keys.ring(t.secret, t.owner.GetUID())
+func (t *keyTask) turn(ctx context.Context) (keyReport, error) {
+	now := t.clock()
+	remembered, _ := t.memory.ring(t.secret, t.owner.GetUID())
 	report := keyReport{rotation: t.rotation(remembered.ring)}
-	live, err := b.Servers.Secret(ctx, t.secret)
+	live, err := t.servers.Secret(ctx, t.secret)
 	if err != nil {
 		return report, err
 	}
-	known := b.knownRing(t, live, now)
+	known := t.knownRing(live, now)
 	var said *evidence
 	ask := func() evidence { // only if anybody wants to know
 		if said == nil {
-			said = ptr.To(b.ask(ctx, t, now))
+			said = ptr.To(t.ask(ctx, now))
 		}
 		return *said
 	}
@@ -189,13 +192,13 @@ func (b *Controller) turn(ctx context.Context, t *keyTask) (keyReport, error) {
 	if err != nil {
 		return report, err
 	}
-	what, err := b.publish(ctx, t, live, next)
+	what, err := t.publish(ctx, live, next)
 	if err != nil || what == objects.Ending {
-		return b.notPublished(t, known, err)
+		return t.notPublished(known, err)
 	}
-	b.notePublished(t, known, next, now)
+	t.notePublished(known, next, now)
 	if what != objects.Unchanged {
-		b.reportChange(t, change{made: live == nil, before: known.ring, after: next, move: step.Move})
+		t.reportChange(change{made: live == nil, before: known.ring, after: next, move: step.Move})
 	}
 	if said != nil {
 		report.troubles = said.troubles
@@ -212,36 +215,36 @@ func (b *Controller) turn(ctx context.Context, t *keyTask) (keyReport, error) {
 const settle = 4 * time.Second
 
 // knownRing is the ring as servers have it. What is remembered counts more than a Secret that somebody has edited.
-func (b *Controller) knownRing(t *keyTask, live *corev1.Secret, now time.Time) published {
-	known, remembered := b.keys.ring(t.secret, t.owner.GetUID())
+func (t *keyTask) knownRing(live *corev1.Secret, now time.Time) published {
+	known, remembered := t.memory.ring(t.secret, t.owner.GetUID())
 	if live == nil || remembered && known.version == live.ResourceVersion {
 		return known
 	}
 	ring, err := bind9.ReadRing(t.settings.Purpose, live.Data, live.Annotations)
-	if remembered && (err != nil || !b.intact(t, live, ring)) {
+	if remembered && (err != nil || !t.intact(live, ring)) {
 		return known
 	}
 	if err != nil {
-		b.Log.Warn("a Secret of the operator has no usable key; the operator makes another one", "secret", t.secret.String(),
+		t.log.Warn("a Secret of the operator has no usable key; the operator makes another one", "secret", t.secret.String(),
 			"error", err)
 	}
 	return published{ring: ring, owner: t.owner.GetUID(), version: live.ResourceVersion, since: now}
 }
 
 // notePublished notes what stands in the Secret now.
-func (b *Controller) notePublished(t *keyTask, before published, ring bind9.Ring, now time.Time) {
+func (t *keyTask) notePublished(before published, ring bind9.Ring, now time.Time) {
 	p := published{ring: ring, owner: t.owner.GetUID(), since: before.since}
-	if s := b.Servers.KnownSecret(t.secret); s != nil {
+	if s := t.servers.KnownSecret(t.secret); s != nil {
 		p.version = s.ResourceVersion
 	}
 	if p.since.IsZero() || !slices.Equal(before.ring.Keys, ring.Keys) {
 		p.since = now
 	}
-	b.keys.rememberRing(t.secret, p)
+	t.memory.rememberRing(t.secret, p)
 }
 
 // notPublished reports what kept a ring from its Secret.
-func (b *Controller) notPublished(t *keyTask, known published, err error) (keyReport, error) {
+func (t *keyTask) notPublished(known published, err error) (keyReport, error) {
 	var notOwned *objects.NotOwnedError
 	report := keyReport{missing: len(known.ring.Keys) == 0 || errors.As(err, &notOwned), rotation: t.rotation(known.ring)}
 	told, err := troubleOf(err, t.secret.Namespace)
@@ -249,7 +252,7 @@ func (b *Controller) notPublished(t *keyTask, known published, err error) (keyRe
 		report.troubles = append(report.troubles, *told)
 	}
 	if apierrors.IsConflict(err) {
-		b.Servers.KeepSecret(t.secret, nil)
+		t.servers.KeepSecret(t.secret, nil)
 	}
 	return report, err
 }

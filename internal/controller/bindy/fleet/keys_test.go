@@ -37,6 +37,7 @@ func newKeyStage(t *testing.T, spec string) *keyStage {
 	s.instance = &v1beta1.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "dns"}}
 	s.b = s.start(func(*Controller) []part { return nil })
 	s.b.Clock = func() time.Time { return s.now }
+	s.b = New(s.b.Config)
 	s.b.Servers.Clock, s.b.Servers.Token = s.b.Clock, shows(bindytest.SidecarToken)
 	return s
 }
@@ -68,7 +69,7 @@ func (s *keyStage) lookAs(b *Controller) (keyReport, error) {
 	for _, p := range s.pods {
 		pods = append(pods, p.pod)
 	}
-	return b.applyKeys(s.Ctx, server, pods)
+	return b.instances.keys.applyInstance(s.Ctx, server, pods)
 }
 
 func (s *keyStage) own() *corev1.Secret { return s.Secret(s.instance.Namespace, "dns-rndc-key") }
@@ -304,7 +305,7 @@ func TestAChangedSecretWakesWhoHasItsKeyFromThere(t *testing.T) {
 		`{apiVersion: v1, kind: Secret, metadata: {namespace: %s, name: theirs}, stringData: {key-name: team-key, secret: %s}}`, namespace, bindytest.OctetsA)
 	s.Apply(bindytest.InstanceManifest, namespace, "dns", `role: Primary, clusterRef: "", rndcKey: {secretRef: {name: theirs}}`)
 	s.start(func(b *Controller) []part {
-		return []part{{kind: &v1beta1.Bind9Instance{}, watches: []watch{{servers.Metadata("Secret"), b.instancesWithSecret}},
+		return []part{{kind: &v1beta1.Bind9Instance{}, watches: []watch{{servers.Metadata("Secret"), b.instances.withSecret}},
 			reconcile: b.onlyKeys}}
 	})
 	key := func(item, want string) func() string {
@@ -336,6 +337,6 @@ func (b *Controller) onlyKeys(ctx context.Context, key client.ObjectKey) (time.D
 	if err != nil {
 		return 0, err
 	}
-	report, err := b.applyKeys(ctx, server, nil)
+	report, err := b.instances.keys.applyInstance(ctx, server, nil)
 	return report.after, err
 }

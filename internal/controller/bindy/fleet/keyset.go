@@ -57,9 +57,9 @@ func (k *keyset) rememberRing(key client.ObjectKey, p published) {
 
 // refer notes which Secret an instance has its key from; an empty name: none. The one that it had its key from before
 // is not kept when nobody needs it.
-func (b *Controller) refer(instance, secret client.ObjectKey) {
-	if before, needed := b.keys.refer(instance, secret); !needed {
-		b.Servers.KeepSecret(before, nil)
+func (k *keeper) refer(instance, secret client.ObjectKey) {
+	if before, needed := k.memory.refer(instance, secret); !needed {
+		k.servers.KeepSecret(before, nil)
 	}
 }
 
@@ -77,13 +77,13 @@ func (k *keyset) refer(instance, secret client.ObjectKey) (before client.ObjectK
 	return before, slices.Contains(slices.Collect(maps.Values(k.referrers)), before)
 }
 
-// forgetKeys drops all that is known for an object that is gone.
-func (b *Controller) forgetKeys(owner client.ObjectKey) {
-	b.refer(owner, client.ObjectKey{})
+// forget drops all that is known for an object that is gone.
+func (k *keeper) forget(owner client.ObjectKey) {
+	k.refer(owner, client.ObjectKey{})
 	for _, name := range []string{dialect.KeySecret(owner.Name), dialect.TransferName(owner.Name)} {
 		key := client.ObjectKey{Namespace: owner.Namespace, Name: name}
-		b.Servers.KeepSecret(key, nil)
-		b.keys.forget(key)
+		k.servers.KeepSecret(key, nil)
+		k.memory.forget(key)
 	}
 }
 
@@ -133,8 +133,7 @@ func (t *keyTask) secretFor(ring bind9.Ring) (*corev1.Secret, error) {
 
 // publish writes a ring into its Secret, if it is not there already. live is the Secret that was read, nil if there was
 // none: one that has changed since, or that somebody has made, is a conflict, and nothing is written.
-func (b *Controller) publish(ctx context.Context, t *keyTask, live *corev1.Secret,
-	ring bind9.Ring) (objects.Result, error) {
+func (t *keyTask) publish(ctx context.Context, live *corev1.Secret, ring bind9.Ring) (objects.Result, error) {
 	desired, err := t.secretFor(ring)
 	if err != nil {
 		return objects.Unchanged, err
@@ -143,9 +142,9 @@ func (b *Controller) publish(ctx context.Context, t *keyTask, live *corev1.Secre
 	if live != nil {
 		there = live
 	}
-	what, answer, err := b.children.Replace(ctx, t.owner, there, desired)
+	what, answer, err := t.children.Replace(ctx, t.owner, there, desired)
 	if err != nil {
-		b.Servers.KeepSecret(t.secret, nil)
+		t.servers.KeepSecret(t.secret, nil)
 		return what, err
 	}
 	if answer == nil {
@@ -155,38 +154,35 @@ func (b *Controller) publish(ctx context.Context, t *keyTask, live *corev1.Secre
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(answer.Object, got); err != nil {
 		return what, fmt.Errorf("reading the answer about Secret %s: %w", t.secret, err)
 	}
-	b.Servers.KeepSecret(t.secret, got)
+	t.servers.KeepSecret(t.secret, got)
 	return what, nil
 }
 
 // intact reports whether a Secret is as an operator wrote it, to the last octet.
-func (b *Controller) intact(t *keyTask, live *corev1.Secret, ring bind9.Ring) bool {
+func (t *keyTask) intact(live *corev1.Secret, ring bind9.Ring) bool {
 	desired, err := t.secretFor(ring)
 	if err != nil {
 		return false
 	}
-	same, err := b.children.Same(t.owner, live, desired)
+	same, err := t.children.Same(t.owner, live, desired)
 	return same && err == nil
 }
 
 // supplied reads the key that somebody made. Where there is none that can be used, the trouble says why.
-func (b *Controller) supplied(ctx context.Context, namespace string,
-	s dialect.KeySource) (*bind9.Key, *dialect.Trouble, error) {
-	at := client.ObjectKey{Namespace: namespace, Name: string(s.Ref.Name)}
-	secret, err := b.Servers.Secret(ctx, at)
+func (t *keyTask) supplied(ctx context.Context, at client.ObjectKey) (*bind9.Key, *dialect.Trouble, error) {
+	secret, err := t.servers.Secret(ctx, at)
 	if err != nil {
 		return nil, nil, err
 	}
 	if secret == nil {
 		return nil, &dialect.Trouble{Reason: v1beta1.ReasonSecretNotFound, Message: dialect.Sentence(
-				"Secret %s, which %s names, does not exist; create it, or remove the reference. The keys in use "+
-					"stay.", at, s.Field)},
-			nil
+			"Secret %s, which %s names, does not exist; create it, or remove the reference. The keys in use stay.", at,
+			t.source.Field)}, nil
 	}
-	k, err := dialect.KeyIn(secret, s.Ref.OrDefault())
+	k, err := dialect.KeyIn(secret, t.source.Ref.OrDefault())
 	if err != nil {
 		return nil, &dialect.Trouble{Reason: v1beta1.ReasonInvalidKey, Message: dialect.Sentence(
-			"Secret %s, which %s names, has no usable key: %v. The keys in use stay.", at, s.Field, err)}, nil
+			"Secret %s, which %s names, has no usable key: %v. The keys in use stay.", at, t.source.Field, err)}, nil
 	}
 	return k, nil, nil
 }

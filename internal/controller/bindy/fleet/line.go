@@ -60,7 +60,7 @@ func (l *line) first(namespace string) []client.ObjectKey {
 	return slices.AppendSeq(out, maps.Values(first))
 }
 
-// nextInLine wakes whoever goes first of those that wait, when a Deployment or an instance of the namespace changes.
-func (b *Controller) nextInLine(_ context.Context, o client.Object) []client.ObjectKey {
-	return b.line.first(o.GetNamespace())
+// next wakes whoever goes first of those that wait, when a Deployment or an instance of the namespace changes.
+func (r *rollouts) next(_ context.Context, o client.Object) []client.ObjectKey {
+	return r.line.first(o.GetNamespace())
 }

@@ -37,15 +37,15 @@ func TestAnAddressThatAnotherPodHas(t *testing.T) {
 		gone := server.pod.DeepCopy()
 		gone.Name, gone.UID = "earlier", "earlier"
 		began := gone.Status.ContainerStatuses[0].State.Running.StartedAt
-		b.Clock = func() time.Time { return began.Add(time.Hour) }
+		b.declared.clock = func() time.Time { return began.Add(time.Hour) }
 
 		gone.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
-		after, troubles := b.declare(t.Context(), s, []corev1.Pod{*gone})
+		after, troubles := b.declared.declare(t.Context(), s, []corev1.Pod{*gone})
 		if after == 0 || after > mostRetry || len(troubles) > 0 {
 			t.Errorf("with the token %q: look again in %s, and %v", token, after, troubles)
 		}
-		if e := b.ask(t.Context(), &keyTask{pods: []corev1.Pod{*gone}}, b.Clock()); e.complete || len(e.lists) > 0 ||
-			len(e.troubles) > 0 {
+		task := &keyTask{keeper: b.keys, pods: []corev1.Pod{*gone}}
+		if e := task.ask(t.Context(), b.declared.clock()); e.complete || len(e.lists) > 0 || len(e.troubles) > 0 {
 			t.Errorf("with the token %q: another pod's keys are evidence: %+v", token, e)
 		}
 		if content, err := server.sidecar().Content(t.Context()); err != nil || content.Declared {
@@ -54,7 +54,7 @@ func TestAnAddressThatAnotherPodHas(t *testing.T) {
 
 		// It lasts, and the pod does not serve.
 		gone.Status.Conditions[0].Status = corev1.ConditionFalse
-		_, troubles = b.declare(t.Context(), s, []corev1.Pod{*gone})
+		_, troubles = b.declared.declare(t.Context(), s, []corev1.Pod{*gone})
 		if len(troubles) != 1 || !strings.Contains(troubles[0].Message,
 			"At 127.0.0.1, the address of Pod n/earlier, another pod answers.") || strings.Contains(troubles[0].Message,
 			"ServiceAccount") {
@@ -64,7 +64,7 @@ func TestAnAddressThatAnotherPodHas(t *testing.T) {
 
 	// Now it has heard.
 	b, s := caller(t, bindytest.SidecarToken)
-	if after, troubles := b.declare(t.Context(), s, []corev1.Pod{server.pod}); after != 0 || len(troubles) > 0 {
+	if after, troubles := b.declared.declare(t.Context(), s, []corev1.Pod{server.pod}); after != 0 || len(troubles) > 0 {
 		t.Errorf("the pod that is there: look again in %s, and %v", after, troubles)
 	}
 	if content, err := server.sidecar().Content(t.Context()); err != nil || !content.Declared {
@@ -93,10 +93,10 @@ func TestPodsOfOthersAreShownNoToken(t *testing.T) {
 		p := other.pod.DeepCopy()
 		tt.change(p)
 		before := other.calls.Load()
-		if after, troubles := b.declare(t.Context(), s, []corev1.Pod{*p}); after != 0 || len(troubles) > 0 {
+		if after, troubles := b.declared.declare(t.Context(), s, []corev1.Pod{*p}); after != 0 || len(troubles) > 0 {
 			t.Errorf("%s: look again in %s, and %v", tt.name, after, troubles)
 		}
-		evidence := b.ask(t.Context(), &keyTask{pods: []corev1.Pod{*p}}, time.Now())
+		evidence := (&keyTask{keeper: b.keys, pods: []corev1.Pod{*p}}).ask(t.Context(), time.Now())
 		if called := other.calls.Load() > before; called != tt.calls || len(evidence.lists) > 0 != tt.calls ||
 			!evidence.complete {
 			t.Errorf("%s: it was called: %v; %+v", tt.name, called, evidence)

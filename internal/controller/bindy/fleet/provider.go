@@ -27,7 +27,12 @@ import (
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
 
 // providers reconciles ClusterBind9Providers: a Bind9Cluster in each of their namespaces.
-func (b *Controller) providers() part {
+type providers struct {
+	*owners
+	defaultNamespace string
+}
+
+func (r *providers) part() part {
 	return part{
 		kind: &v1beta1.ClusterBind9Provider{},
 		owns: []client.Object{&v1beta1.Bind9Cluster{}},
@@ -36,22 +41,22 @@ func (b *Controller) providers() part {
 			{&v1beta1.Bind9Cluster{}, func(_ context.Context, o client.Object) []client.ObjectKey {
 				return []client.ObjectKey{{Name: o.GetName()}}
 			}},
-			{servers.Metadata("Namespace"), b.providersOf},
+			{servers.Metadata("Namespace"), r.of},
 		},
-		reconcile: b.reconcileProvider,
+		reconcile: r.reconcile,
 	}
 }
 
-// providersOf are the providers that want a cluster in a namespace.
-func (b *Controller) providersOf(ctx context.Context, namespace client.Object) []client.ObjectKey {
+// of are the providers that want a cluster in a namespace.
+func (r *providers) of(ctx context.Context, namespace client.Object) []client.ObjectKey {
 	var all v1beta1.ClusterBind9ProviderList
-	if err := b.Client.List(ctx, &all); err != nil {
-		b.Log.Error("listing ClusterBind9Providers", "error", err)
+	if err := r.client.List(ctx, &all); err != nil {
+		r.log.Error("listing ClusterBind9Providers", "error", err)
 		return nil
 	}
 	var out []client.ObjectKey
 	for i := range all.Items {
-		targets, err := all.Items[i].Spec.TargetNamespaces(b.DefaultNamespace)
+		targets, err := all.Items[i].Spec.TargetNamespaces(r.defaultNamespace)
 		if err == nil && slices.Contains(targets, namespace.GetName()) {
 			out = append(out, client.ObjectKeyFromObject(&all.Items[i]))
 		}
@@ -59,50 +64,50 @@ func (b *Controller) providersOf(ctx context.Context, namespace client.Object) [
 	return out
 }
 
-func (b *Controller) reconcileProvider(ctx context.Context, key client.ObjectKey) (time.Duration, error) {
+func (r *providers) reconcile(ctx context.Context, key client.ObjectKey) (time.Duration, error) {
 	var provider v1beta1.ClusterBind9Provider
-	if err := b.latest(ctx, key, &provider); err != nil {
+	if err := r.latest(ctx, key, &provider); err != nil {
 		if apierrors.IsNotFound(err) {
-			b.gone(v1beta1.KindProvider, key)
+			r.gone(v1beta1.KindProvider, key)
 		}
 		return 0, client.IgnoreNotFound(err)
 	}
 	if !provider.DeletionTimestamp.IsZero() {
-		return 0, b.deleteProvider(ctx, &provider)
+		return 0, r.delete(ctx, &provider)
 	}
-	targets, err := b.targets(&provider)
+	targets, err := r.targets(&provider)
 	if err != nil {
-		return 0, b.reportProvider(ctx, &provider, nil,
+		return 0, r.report(ctx, &provider, nil,
 			[]dialect.Trouble{{Reason: v1beta1.ReasonInvalidSpec, Message: dialect.Sentence("Nothing was changed: %v.", err)}})
 	}
-	if err := b.withFinalizer(ctx, &provider, v1beta1.ProviderFinalizer); err != nil {
+	if err := r.withFinalizer(ctx, &provider, v1beta1.ProviderFinalizer); err != nil {
 		return 0, err
 	}
-	troubles, err := b.applyClusters(ctx, &provider, targets)
-	err = errors.Join(err, b.removeClusters(ctx, &provider, targets))
-	return 0, errors.Join(err, b.reportProvider(ctx, &provider, targets, troubles))
+	troubles, err := r.apply(ctx, &provider, targets)
+	err = errors.Join(err, r.remove(ctx, &provider, targets))
+	return 0, errors.Join(err, r.report(ctx, &provider, targets, troubles))
 }
 
 // targets are the namespaces of a provider whose spec can be carried out.
-func (b *Controller) targets(p *v1beta1.ClusterBind9Provider) ([]string, error) {
-	targets, err := p.Spec.TargetNamespaces(b.DefaultNamespace)
+func (r *providers) targets(p *v1beta1.ClusterBind9Provider) ([]string, error) {
+	targets, err := p.Spec.TargetNamespaces(r.defaultNamespace)
 	if err != nil {
 		return nil, err
 	}
 	return targets, dialect.CheckFleet(v1beta1.KindProvider, p.Name, &p.Spec.CommonSpec)
 }
 
-// applyClusters brings a cluster into every namespace. What is wrong with one does not hold up the others.
-func (b *Controller) applyClusters(ctx context.Context, p *v1beta1.ClusterBind9Provider,
+// apply brings a cluster into every namespace. What is wrong with one does not hold up the others.
+func (r *providers) apply(ctx context.Context, p *v1beta1.ClusterBind9Provider,
 	targets []string) ([]dialect.Trouble, error) {
 	var troubles []dialect.Trouble
 	var errs []error
 	var made []string
 	for _, namespace := range targets {
 		cluster := clusterFor(p, namespace)
-		what, err := objects.Unchanged, b.usable(ctx, p, namespace)
+		what, err := objects.Unchanged, r.usable(ctx, p, namespace)
 		if err == nil {
-			what, err = b.children.Apply(ctx, p, cluster)
+			what, err = r.children.Apply(ctx, p, cluster)
 		}
 		if what == objects.Created {
 			made = append(made, namespace+"/"+p.Name)
@@ -114,7 +119,7 @@ func (b *Controller) applyClusters(ctx context.Context, p *v1beta1.ClusterBind9P
 		errs = append(errs, err)
 	}
 	if len(made) > 0 {
-		b.normal(p, "ClustersMade", "Create", dialect.Sentence("Made Bind9Cluster %s.", dialect.List(made)))
+		r.normal(p, "ClustersMade", "Create", dialect.Sentence("Made Bind9Cluster %s.", dialect.List(made)))
 	}
 	return troubles, errors.Join(errs...)
 }
@@ -137,9 +142,9 @@ type errNamespace struct{ message string }
 func (e *errNamespace) Error() string { return e.message }
 
 // usable says why a namespace cannot take a cluster.
-func (b *Controller) usable(ctx context.Context, p *v1beta1.ClusterBind9Provider, name string) error {
+func (r *providers) usable(ctx context.Context, p *v1beta1.ClusterBind9Provider, name string) error {
 	namespace := servers.Metadata("Namespace")
-	err := b.Client.Get(ctx, client.ObjectKey{Name: name}, namespace)
+	err := r.client.Get(ctx, client.ObjectKey{Name: name}, namespace)
 	switch {
 	case apierrors.IsNotFound(err):
 		return &errNamespace{dialect.Sentence(
@@ -175,9 +180,9 @@ func troubleOf(err error, namespace string) (*dialect.Trouble, error) {
 		err)}, err
 }
 
-// removeClusters deletes the clusters of namespaces that the spec does not list any more.
-func (b *Controller) removeClusters(ctx context.Context, p *v1beta1.ClusterBind9Provider, targets []string) error {
-	clusters, err := b.clustersOf(ctx, p)
+// remove deletes the clusters of namespaces that the spec does not list any more.
+func (r *providers) remove(ctx context.Context, p *v1beta1.ClusterBind9Provider, targets []string) error {
+	clusters, err := r.clustersOf(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -188,22 +193,22 @@ func (b *Controller) removeClusters(ctx context.Context, p *v1beta1.ClusterBind9
 		if slices.Contains(targets, c.Namespace) && c.Name == p.Name {
 			continue
 		}
-		did, err := b.children.Remove(ctx, p, c)
+		did, err := r.children.Remove(ctx, p, c)
 		if did {
 			removed = append(removed, c.Namespace+"/"+c.Name)
 		}
 		errs = append(errs, err)
 	}
 	if len(removed) > 0 {
-		b.normal(p, "ClustersRemoved", "Delete", dialect.Sentence("Removed Bind9Cluster %s.", dialect.List(removed)))
+		r.normal(p, "ClustersRemoved", "Delete", dialect.Sentence("Removed Bind9Cluster %s.", dialect.List(removed)))
 	}
 	return errors.Join(errs...)
 }
 
 // clustersOf are the clusters that a provider controls, sorted.
-func (b *Controller) clustersOf(ctx context.Context, p *v1beta1.ClusterBind9Provider) ([]v1beta1.Bind9Cluster, error) {
+func (r *providers) clustersOf(ctx context.Context, p *v1beta1.ClusterBind9Provider) ([]v1beta1.Bind9Cluster, error) {
 	var all v1beta1.Bind9ClusterList
-	if err := b.Client.List(ctx, &all); err != nil {
+	if err := r.client.List(ctx, &all); err != nil {
 		return nil, fmt.Errorf("listing the clusters of ClusterBind9Provider %s: %w", p.Name, err)
 	}
 	out := slices.DeleteFunc(all.Items, func(c v1beta1.Bind9Cluster) bool { return !metav1.IsControlledBy(&c, p) })
@@ -213,31 +218,31 @@ func (b *Controller) clustersOf(ctx context.Context, p *v1beta1.ClusterBind9Prov
 	return out, nil
 }
 
-// deleteProvider deletes the clusters of a provider and lets it go when they are gone.
-func (b *Controller) deleteProvider(ctx context.Context, p *v1beta1.ClusterBind9Provider) error {
-	clusters, err := b.clustersOf(ctx, p)
+// delete deletes the clusters of a provider and lets it go when they are gone.
+func (r *providers) delete(ctx context.Context, p *v1beta1.ClusterBind9Provider) error {
+	clusters, err := r.clustersOf(ctx, p)
 	if err != nil {
 		return err
 	}
 	if len(clusters) == 0 || orphans(p) {
-		return b.withoutFinalizer(ctx, p, v1beta1.ProviderFinalizer)
+		return r.withoutFinalizer(ctx, p, v1beta1.ProviderFinalizer)
 	}
-	if err := b.removeClusters(ctx, p, nil); err != nil {
+	if err := r.remove(ctx, p, nil); err != nil {
 		return err
 	}
 	names := make([]string, len(clusters))
 	for i := range clusters {
 		names[i] = clusters[i].Namespace + "/" + clusters[i].Name
 	}
-	return b.reportProvider(ctx, p, nil,
+	return r.report(ctx, p, nil,
 		[]dialect.Trouble{{Reason: v1beta1.ReasonDeleting, Message: dialect.Sentence(
 			"It is being deleted, and waits until Bind9Cluster %s is gone.", dialect.List(names))}})
 }
 
-// reportProvider brings the status up to date.
-func (b *Controller) reportProvider(ctx context.Context, p *v1beta1.ClusterBind9Provider, targets []string,
+// report brings the status up to date.
+func (r *providers) report(ctx context.Context, p *v1beta1.ClusterBind9Provider, targets []string,
 	troubles []dialect.Trouble) error {
-	clusters, err := b.clustersOf(ctx, p)
+	clusters, err := r.clustersOf(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -251,7 +256,7 @@ func (b *Controller) reportProvider(ctx context.Context, p *v1beta1.ClusterBind9
 		for _, name := range c.Status.Instances {
 			status.Instances = append(status.Instances, c.Namespace+"/"+name)
 		}
-		if b.Objects.Behind(c) != nil || !isReady(c, c.Status.Conditions) {
+		if r.objects.Behind(c) != nil || !isReady(c, c.Status.Conditions) {
 			unready = append(unready, c.Namespace+"/"+c.Name)
 		}
 	}
@@ -264,9 +269,9 @@ func (b *Controller) reportProvider(ctx context.Context, p *v1beta1.ClusterBind9
 		of: v1beta1.KindCluster, wanted: len(targets) * dialect.InstancesIn(&p.Spec.CommonSpec),
 		total: int(status.InstanceCount), ready: int(status.ReadyInstances), unready: unready,
 	})
-	conditions := controller.Conditions{Old: p.Status.Conditions, Generation: p.Generation, Now: b.Clock()}
+	conditions := controller.Conditions{Old: p.Status.Conditions, Generation: p.Generation, Now: r.clock()}
 	conditions.Set(v1beta1.ConditionReady, ready)
 	status.Conditions = conditions.List()
-	b.warnOf(p, p.Status.Conditions, troubles, ready)
-	return b.writeStatus(ctx, p, p.Status, status)
+	r.warnOf(p, p.Status.Conditions, troubles, ready)
+	return r.writeStatus(ctx, p, p.Status, status)
 }

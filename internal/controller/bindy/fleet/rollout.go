@@ -51,13 +51,13 @@ func mayRoll(self member, siblings []member) decision {
 
 // isBehind reports whether an instance that a cluster made does not repeat yet what the cluster says. It is about to,
 // which is an event: pods that were replaced before that would be replaced twice.
-func (b *Controller) isBehind(ctx context.Context, i *v1beta1.Bind9Instance) (bool, error) {
+func (r *rollouts) isBehind(ctx context.Context, i *v1beta1.Bind9Instance) (bool, error) {
 	ref := metav1.GetControllerOf(i)
 	if ref == nil || ref.Kind != v1beta1.KindCluster {
 		return false, nil
 	}
 	var cluster v1beta1.Bind9Cluster
-	if err := b.Client.Get(ctx, client.ObjectKey{Namespace: i.Namespace, Name: ref.Name}, &cluster); err != nil {
+	if err := r.client.Get(ctx, client.ObjectKey{Namespace: i.Namespace, Name: ref.Name}, &cluster); err != nil {
 		return false, client.IgnoreNotFound(err)
 	}
 	_, number, _ := dialect.CutLast(i.Name)
@@ -69,6 +69,6 @@ func (b *Controller) isBehind(ctx context.Context, i *v1beta1.Bind9Instance) (bo
 	if want.Name != i.Name {
 		return false, nil
 	}
-	hash, err := b.children.Hash(&cluster, want)
+	hash, err := r.children.Hash(&cluster, want)
 	return err == nil && i.Annotations[v1beta1.AppliedAnnotation] != hash, err
 }

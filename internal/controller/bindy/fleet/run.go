@@ -39,7 +39,7 @@ type watch struct {
 
 // parts are the reconcilers of the dialect.
 func (b *Controller) parts() []part {
-	return []part{b.providers(), b.clusters(), b.instances(), b.accounts(), b.bindings()}
+	return []part{b.providers.part(), b.clusters.part(), b.instances.part(), b.accounts.part(), b.bindings.part()}
 }
 
 // Run reconciles until ctx ends; then it finishes what is under way and returns.

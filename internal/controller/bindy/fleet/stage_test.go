@@ -57,12 +57,12 @@ func another(b *Controller) *Controller {
 
 // hierarchy are the reconcilers that make no pods. Instances, of which nothing runs then, go when they are deleted.
 func hierarchy(b *Controller) []part {
-	return []part{b.providers(), b.clusters(), {kind: &v1beta1.Bind9Instance{},
+	return []part{b.providers.part(), b.clusters.part(), {kind: &v1beta1.Bind9Instance{},
 		reconcile: func(ctx context.Context, key client.ObjectKey) (time.Duration, error) {
 			var i v1beta1.Bind9Instance
 			if err := b.Client.Get(ctx, key, &i); err != nil || i.DeletionTimestamp.IsZero() {
 				return 0, client.IgnoreNotFound(err)
 			}
-			return 0, b.withoutFinalizer(ctx, &i, v1beta1.InstanceFinalizer)
+			return 0, b.instances.withoutFinalizer(ctx, &i, v1beta1.InstanceFinalizer)
 		}}}
 }

@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -14,80 +13,11 @@ import (
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 )
 
-// writeStatus writes the status of an object when it says something else than before. Both are values of the same type
-// of status; conditions keep their transition times in the new one already (see controller.Conditions). The object is
-// then of the version that was written.
-func (b *Controller) writeStatus(ctx context.Context, object client.Object, before, after any) error {
-	got, err := b.Objects.ChangeStatus(ctx, object, before, after)
-	if err != nil {
-		return client.IgnoreNotFound(err)
-	}
-	object.SetResourceVersion(got.GetResourceVersion())
-	return nil
-}
-
-// latest reads an object that is reconciled from the cache, or, where the cache lacks the status that we wrote last,
-// from the API server: the conditions there say since when they hold, and with older ones the times would begin anew.
-func (b *Controller) latest(ctx context.Context, key client.ObjectKey, object client.Object) error {
-	if err := b.Client.Get(ctx, key, object); err != nil {
-		return err
-	}
-	if b.Objects.Behind(object) == nil {
-		return nil
-	}
-	return b.Live.Get(ctx, key, object)
-}
-
-// gone forgets what was written about an object that is not there any more.
-func (b *Controller) gone(kind string, key client.ObjectKey) {
-	b.children.Forget(v1beta1.GroupVersion.WithKind(kind).GroupKind(), key)
-	b.forgetKeys(key)
-	b.declared.forget(key, nil)
-}
-
-// withFinalizer puts a finalizer on an object that has it not yet. The object has it then.
-func (b *Controller) withFinalizer(ctx context.Context, object client.Object, finalizer string) error {
-	return b.setFinalizer(ctx, object, finalizer, true)
-}
-
-// withoutFinalizer takes a finalizer of ours off an object, which lets it go.
-func (b *Controller) withoutFinalizer(ctx context.Context, object client.Object, finalizer string) error {
-	return b.setFinalizer(ctx, object, finalizer, false)
-}
-
-func (b *Controller) setFinalizer(ctx context.Context, object client.Object, finalizer string, on bool) error {
-	got, err := b.Objects.SetFinalizer(ctx, object, finalizer, on)
-	if err != nil {
-		return client.IgnoreNotFound(err)
-	}
-	object.SetFinalizers(got.GetFinalizers())
-	object.SetResourceVersion(got.GetResourceVersion())
-	return nil
-}
-
 // isReady reports whether the condition Ready is True and about this generation of an object.
 func isReady(o client.Object, conditions []metav1.Condition) bool {
 	c := meta.FindStatusCondition(conditions, v1beta1.ConditionReady)
 	return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == o.GetGeneration() &&
 		o.GetDeletionTimestamp().IsZero()
-}
-
-// normal and warning tell people what happened to an object.
-func (b *Controller) normal(o client.Object, reason, action, note string) {
-	b.Events.Eventf(o, nil, "Normal", reason, action, "%s", controller.Note(note))
-}
-
-func (b *Controller) warning(o client.Object, reason, action, note string) {
-	b.Events.Eventf(o, nil, "Warning", reason, action, "%s", controller.Note(note))
-}
-
-// warnOf tells people of troubles, unless the condition Ready of before says the same already or the object is on its
-// way out.
-func (b *Controller) warnOf(o client.Object, before []metav1.Condition, troubles []dialect.Trouble,
-	ready controller.Outcome) {
-	if len(troubles) > 0 && ready.Reason != v1beta1.ReasonDeleting && !dialect.HasReason(before, ready.Reason) {
-		b.warning(o, ready.Reason, v1beta1.ConditionReady, ready.Message)
-	}
 }
 
 // A fleet is how many instances there are and which objects are not ready.
