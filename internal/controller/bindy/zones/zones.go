@@ -4,6 +4,11 @@
 // before a pod is given it, and stays there until all pods have lost it. It makes no pods and changes nothing about
 // servers but what they serve: package fleet does that, and asks for what this one knows through its interface Zones.
 // Zones of other dialects, which Backends put on a cluster, are here as well, as assignments.
+//
+// A look finds the pods of one instance and their keys. allocating decides which instances have a zone. A visit brings
+// what a zone is at one pod, beside its content, to what it should be, and a sweep removes from the pods of an instance
+// what it is not to have. Reports say what the status of a zone or a record is to be. protections are what Backends
+// hold of deletions. All of them share the state.
 package zones
 
 import (
