@@ -85,6 +85,18 @@ func (w *Writer) SetFinalizer(ctx context.Context, read client.Object, finalizer
 	return w.Change(ctx, read, "metadata", map[string]any{"finalizers": list})
 }
 
+// Finalize is SetFinalizer for an object that is the caller's own: it then has the finalizers and the version that were
+// written. That the object is gone is no error.
+func (w *Writer) Finalize(ctx context.Context, own client.Object, finalizer string, on bool) error {
+	got, err := w.SetFinalizer(ctx, own, finalizer, on)
+	if err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	own.SetFinalizers(got.GetFinalizers())
+	own.SetResourceVersion(got.GetResourceVersion())
+	return nil
+}
+
 // Swap puts a value in the place of another one in the status of an object, whatever its version: nil stands for none.
 // That another value is there is an error that apierrors.IsInvalid knows, as is that the object has no status.
 func (w *Writer) Swap(ctx context.Context, o client.Object, path string, known, value any) error {

@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -101,11 +102,7 @@ func (d *declarations) forget(instance client.ObjectKey, pods []corev1.Pod) map[
 	if d.of[instance] = left; len(left) == 0 {
 		delete(d.of, instance)
 	}
-	out := make(map[types.UID]int32, len(left))
-	for uid, restarts := range left {
-		out[uid] = restarts
-	}
-	return out
+	return maps.Clone(left)
 }
 
 func (d *declarations) note(instance client.ObjectKey, pod types.UID, restarts int32) {

@@ -55,22 +55,12 @@ func (o *owners) gone(kind string, key client.ObjectKey) {
 
 // withFinalizer puts a finalizer on an object that has it not yet. The object has it then.
 func (o *owners) withFinalizer(ctx context.Context, object client.Object, finalizer string) error {
-	return o.setFinalizer(ctx, object, finalizer, true)
+	return o.objects.Finalize(ctx, object, finalizer, true)
 }
 
 // withoutFinalizer takes a finalizer of ours off an object, which lets it go.
 func (o *owners) withoutFinalizer(ctx context.Context, object client.Object, finalizer string) error {
-	return o.setFinalizer(ctx, object, finalizer, false)
-}
-
-func (o *owners) setFinalizer(ctx context.Context, object client.Object, finalizer string, on bool) error {
-	got, err := o.objects.SetFinalizer(ctx, object, finalizer, on)
-	if err != nil {
-		return client.IgnoreNotFound(err)
-	}
-	object.SetFinalizers(got.GetFinalizers())
-	object.SetResourceVersion(got.GetResourceVersion())
-	return nil
+	return o.objects.Finalize(ctx, object, finalizer, false)
 }
 
 // orphans reports whether an object is deleted in such a way that what it has stays: kubectl delete --cascade=orphan.

@@ -10,17 +10,6 @@ import (
 	"github.com/zonefold/zonefold/internal/controller"
 )
 
-// setFinalizer puts a finalizer on an object, or takes it off. The object is then as it was written.
-func (z *Zones) setFinalizer(ctx context.Context, o client.Object, finalizer string, on bool) error {
-	got, err := z.Objects.SetFinalizer(ctx, o, finalizer, on)
-	if err != nil {
-		return client.IgnoreNotFound(err)
-	}
-	o.SetFinalizers(got.GetFinalizers())
-	o.SetResourceVersion(got.GetResourceVersion())
-	return nil
-}
-
 // warning tells people what happened to an object.
 func (z *Zones) warning(o client.Object, reason, action, note string) {
 	z.Events.Eventf(o, nil, corev1.EventTypeWarning, reason, action, "%s", controller.Note(note))

@@ -85,7 +85,7 @@ func (r recordReport) letGo(ctx context.Context) error {
 	if !ok {
 		return fmt.Errorf("%T is no object", r.Object)
 	}
-	return r.z.setFinalizer(ctx, o, r.finalizer(), false)
+	return r.z.Objects.Finalize(ctx, o, r.finalizer(), false)
 }
 
 func (r recordReport) finalizer() string {

@@ -93,7 +93,7 @@ func (s *zoneStore) Hold(ctx context.Context, id zone.ID, where []delivery.Deliv
 	}
 	deleting := !o.DeletionTimestamp.IsZero()
 	if len(where) > 0 && !deleting { // a finalizer cannot come any more when it is being deleted
-		if err := z.setFinalizer(ctx, o, v1beta1.ZoneFinalizer, true); err != nil {
+		if err := z.Objects.Finalize(ctx, o, v1beta1.ZoneFinalizer, true); err != nil {
 			return err
 		}
 	}
@@ -119,7 +119,7 @@ func (s *zoneStore) Hold(ctx context.Context, id zone.ID, where []delivery.Deliv
 	case deleting && !z.protections.stay(left...) && z.Clock.Now().Before(o.DeletionTimestamp.Add(z.Patience)):
 		return &controller.Later{After: time.Second}
 	}
-	return client.IgnoreNotFound(z.setFinalizer(ctx, o, v1beta1.ZoneFinalizer, false))
+	return z.Objects.Finalize(ctx, o, v1beta1.ZoneFinalizer, false)
 }
 
 // claimed are the servers that a zone is about to be delivered to, beside what is known of them.
