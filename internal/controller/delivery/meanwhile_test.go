@@ -69,6 +69,22 @@ func TestAStatusKeepsWhatIsBeingStored(t *testing.T) {
 	})
 }
 
+// TestAStatusKeepsWhatIsBeingStoredOfABackendThatOnlyObserved or the two would undo each other's writes for ever.
+func TestAStatusKeepsWhatIsBeingStoredOfABackendThatOnlyObserved(t *testing.T) {
+	play(t, func(s *stage) {
+		s.server("one", "example.org.", backendtest.Profile{})
+		s.place("one", func(p *Place) { p.Observe = true })
+		s.zone("org", "example.org.", "one")
+		s.placesAre("org", "one Observing")
+		start := s.store.stop("hold")
+		s.place("one", nil)
+		s.placesAre("org", "one Pending")
+		start()
+		s.settle()
+		s.placesAre("org", "one")
+	})
+}
+
 // named gives a Zone another name.
 func (s *stage) named(name, fqdn string) {
 	s.t.Helper()

@@ -130,7 +130,9 @@ func (st *state) placesOf(z *delivery) []PlaceOutcome {
 		}
 	}
 	for _, where := range z.intended {
-		if !slices.ContainsFunc(out, func(p PlaceOutcome) bool { return p.Delivered == where }) {
+		if !slices.ContainsFunc(out, func(p PlaceOutcome) bool {
+			return p.Delivered == where && p.Reason != controller.ReasonObserving // it is not to observe any more
+		}) {
 			out = append(out, PlaceOutcome{Delivered: where, Reason: controller.ReasonPending})
 		}
 	}
