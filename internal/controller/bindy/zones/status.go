@@ -61,7 +61,7 @@ func (r *zoneReport) write(ctx context.Context, v zone.Verdict) error {
 	r.begin()
 	now := r.stateOf()
 	ready := now.ready(v)
-	if r.z.soon(r.id, ready) {
+	if r.z.soon(r.id, now.unsettled(v, ready)) {
 		return r.z.lookAgain()
 	}
 	status := r.status(v, now, ready)
@@ -340,6 +340,17 @@ func (s zoneState) ready(v zone.Verdict) controller.Outcome {
 		return *o
 	}
 	return controller.OK(v1beta1.ReasonAllConfigured, fmt.Sprintf("All %d instances have it.", all))
+}
+
+// unsettled is a progress while a server is about to have the zone, even where more is wrong with it: who has just begun
+// to lead has not heard what each server has, and does not take back what the status says of it.
+func (s zoneState) unsettled(v zone.Verdict, ready controller.Outcome) controller.Outcome {
+	if v.Accepted && slices.ContainsFunc(s.fleet.all(), func(key client.ObjectKey) bool {
+		return s.at[key].state == v1beta1.StateClaimed
+	}) {
+		return controller.Not(v1beta1.ReasonPrimaryReconciling, ready.Message)
+	}
+	return ready
 }
 
 func isProgress(reason string) bool {
