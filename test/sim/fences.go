@@ -45,12 +45,16 @@ func termOf(lease *unstructured.Unstructured) time.Duration {
 
 // lead looks whether an operator that begins an effect may be the leader, by its own clock.
 func (o *operator) lead(what string) {
-	o.mu.Lock()
-	over := !o.over.IsZero() && !o.world.now().Before(o.over) && !o.dead
-	o.mu.Unlock()
-	if over {
+	if o.isOver() {
 		o.world.fail(fmt.Sprintf("an operator whose Lease is over begins %s", what))
 	}
+}
+
+// isOver reports whether an operator lives whose Lease is over: it was paused, and has not heard of its end.
+func (o *operator) isOver() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return !o.over.IsZero() && !o.world.now().Before(o.over) && !o.dead
 }
 
 // raising notes that an operator stores a ceiling, until that is answered: it stores no other one of the same object

@@ -232,7 +232,9 @@ func (d *daemon) reach(ctx context.Context, writes bool, do func(*pod) error) er
 	if !slices.ContainsFunc(known, func(k bind9.Key) bool {
 		return k.Name+"." == key.Name.String() && k.Secret == key.Secret
 	}) {
-		p.refuses(key.Name.String(), known)
+		if !d.from.isOver() { // else it was paused: it has the key of then
+			p.refuses(key.Name.String(), known)
+		}
 		return &backend.Error{Class: backend.ErrNotAuthorised, Words: "BADKEY"}
 	}
 	return do(p)
