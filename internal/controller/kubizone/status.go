@@ -32,8 +32,13 @@ func tellZone(status *v1alpha1.ZoneStatus, c controller.Conditions, v zone.Verdi
 		status.Held = &v1alpha1.Held{Plan: h.Plan, Sets: int32(h.Sets), Examples: h.Names}
 	}
 	status.FQDN, status.ObservedGeneration, status.Conditions = v.Name.String(), c.Generation, c.List()
+	tellPlaces(status, out.Places)
+}
+
+// tellPlaces tells where a Zone stands with each Backend.
+func tellPlaces(status *v1alpha1.ZoneStatus, places []delivery.PlaceOutcome) {
 	status.Backends = nil
-	for _, p := range out.Places {
+	for _, p := range places {
 		b := v1alpha1.ZoneBackend{Name: p.Place, FQDN: p.Zone.String(), Reason: p.Reason, Message: p.Message}
 		if p.Serial != 0 {
 			b.Serial = number(p.Serial)

@@ -104,11 +104,7 @@ func (s *store) Hold(ctx context.Context, id zone.ID, where []delivery.Delivered
 		return !slices.Contains(deliveredOf(z), w)
 	}); missing {
 		want := z.Status
-		want.Backends = nil
-		for _, w := range where {
-			want.Backends = append(want.Backends,
-				v1alpha1.ZoneBackend{Name: w.Place, FQDN: w.Zone.String(), Reason: controller.ReasonPending})
-		}
+		tellPlaces(&want, withAll(k.Deliveries.ZoneOutcome(id).Places, where))
 		got, err := k.objects.ChangeStatus(ctx, z, z.Status, want)
 		if err != nil {
 			return err
@@ -133,6 +129,17 @@ func (s *store) Hold(ctx context.Context, id zone.ID, where []delivery.Delivered
 		}
 	}
 	return client.IgnoreNotFound(k.finalize(ctx, now, false))
+}
+
+// withAll adds where a Zone is to be held to what is told of its Backends: what another status would tell undoes nothing
+// before the finalizer is there.
+func withAll(places []delivery.PlaceOutcome, where []delivery.Delivered) []delivery.PlaceOutcome {
+	for _, w := range where {
+		if !slices.ContainsFunc(places, func(p delivery.PlaceOutcome) bool { return p.Delivered == w }) {
+			places = append(places, delivery.PlaceOutcome{Delivered: w, Reason: controller.ReasonPending})
+		}
+	}
+	return places
 }
 
 // finalized reports whether a Zone stays when it is deleted.
