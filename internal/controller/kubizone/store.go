@@ -131,8 +131,8 @@ func (s *store) Hold(ctx context.Context, id zone.ID, where []delivery.Delivered
 	return client.IgnoreNotFound(k.finalize(ctx, now, false))
 }
 
-// withAll adds where a Zone is to be held to what is told of its Backends: what another status would tell undoes nothing
-// before the finalizer is there.
+// withAll adds where a Zone is to be held to what is told of its Backends. The next status tells no more, so that it
+// does not come between this one and the finalizer.
 func withAll(places []delivery.PlaceOutcome, where []delivery.Delivered) []delivery.PlaceOutcome {
 	for _, w := range where {
 		if !slices.ContainsFunc(places, func(p delivery.PlaceOutcome) bool { return p.Delivered == w }) {

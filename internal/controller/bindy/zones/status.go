@@ -342,8 +342,8 @@ func (s zoneState) ready(v zone.Verdict) controller.Outcome {
 	return controller.OK(v1beta1.ReasonAllConfigured, fmt.Sprintf("All %d instances have it.", all))
 }
 
-// unsettled is a progress while a server is about to have the zone, even where more is wrong with it: who has just begun
-// to lead has not heard what each server has, and does not take back what the status says of it.
+// unsettled is a progress while a server is about to have the zone, even where more is wrong with it. Who has just
+// begun to lead has not heard what each server has, and does not take back what the status says of it.
 func (s zoneState) unsettled(v zone.Verdict, ready controller.Outcome) controller.Outcome {
 	if v.Accepted && slices.ContainsFunc(s.fleet.all(), func(key client.ObjectKey) bool {
 		return s.at[key].state == v1beta1.StateClaimed
