@@ -88,6 +88,7 @@ type feed struct {
 	floor   uint32 // serials before this one label nothing any more; 0: none
 	// the first serial that an earlier run has not used, or used for the stored content only; 0: no earlier run
 	unserved uint32
+	told     bool // every server had the wanted content at one time in this run: none has served what is not known
 	step     uint32
 	raised   time.Time
 	raising  *raise // of the ceiling; nil: none is under way

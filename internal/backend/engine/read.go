@@ -40,6 +40,9 @@ func (w *worker) contact(ctx context.Context, j *job) error {
 	case backend.Class(err) == backend.ErrNoZone && j.limits.Creates && !j.a.Observe && !j.endsWithout():
 		found = backend.Observed{Sets: j.lost.sets, SOA: j.lost.soa}
 		s.create, s.absent = true, j.lost.sets.Len() > 0
+		if j.limits.SOA == backend.SOAClient {
+			j.feed.distrustLost()
+		}
 		j.ownsSOA = j.ownsSOA || s.absent // which a feed that an earlier run has filled does not know
 	case err != nil:
 		return fmt.Errorf("reading zone %s: %w", w.Zone, err)

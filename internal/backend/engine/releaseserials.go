@@ -38,6 +38,29 @@ func (f *Feed) distrust() {
 	in.distrust()
 }
 
+// distrustLost is distrust for a server that has no zone, and may have lost it: others may have from it what it served
+// last. One that comes when all servers have told what they have is a new one.
+func (f *Feed) distrustLost() {
+	in, unlock := f.lock()
+	defer unlock()
+	if !in.told {
+		in.distrust()
+	}
+}
+
+// hear notes it when every server has the wanted content.
+func (f *feed) hear() {
+	if f.told || f.seq == 0 {
+		return
+	}
+	for t := range f.attached {
+		if t.holdingFeed() == f && t.standing.seq != f.seq {
+			return
+		}
+	}
+	f.told = true
+}
+
 func (f *feed) distrust() {
 	if f.unserved == 0 {
 		return

@@ -16,6 +16,10 @@ import (
 // inProcess is a server that keeps zones in the operator's memory.
 var inProcess = backendtest.Profile{Limits: backend.Limits{Creates: true, Confirms: true, Volatile: true}}
 
+// makesZones is a server that shows its zones, and is told which it has.
+var makesZones = backendtest.Profile{Limits: backend.Limits{Atomic: backend.AtomicBatch, Read: backend.ReadZone,
+	SOA: backend.SOAClient, Creates: true, Confirms: true}}
+
 func TestARestartOfWhatKeepsNothing(t *testing.T) {
 	const today = 2000010100 // in a bubble
 	zone := mustParse(zoneName)
@@ -55,6 +59,54 @@ func TestARestartOfWhatKeepsNothing(t *testing.T) {
 				}
 				if n := b.store.Writes(); n != tt.writes {
 					t.Errorf("%d writes, want %d", n, tt.writes)
+				}
+			})
+		})
+	}
+}
+
+// TestARestartBesideAServerThatHasLostItsZone: others may have what it has served last.
+func TestARestartBesideAServerThatHasLostItsZone(t *testing.T) {
+	const today = 2000010100 // in a bubble
+	zone := mustParse(zoneName)
+	tests := []struct {
+		name        string
+		ceiling     uint32 // the last serial that is known is today+5
+		lost, whole bool   // which servers there are: one that has lost its zone, one that has it
+		later       bool   // the one that has lost its zone comes when the other one has been seen
+		want        uint32
+	}{
+		{"what is known to be the last serial is served again", today + 5, true, false, false, today + 5},
+		{"serials that may have been served are skipped", today + 20, true, false, false, today + 21},
+		{"also where another server has the stored one", today + 20, true, true, false, today + 21},
+		{"a server that has it tells enough", today + 20, false, true, false, today + 5},
+		{"a server that comes when all have told is new", today + 20, true, true, true, today + 5},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, nil)
+				content := version(1)
+				lost, whole := backendtest.NewMemory(makesZones), backendtest.NewMemory(makesZones)
+				whole.AddZone(zone, soaAt(content, today+5), slices.Collect(content.Sets.All())...)
+				f := b.engine.NewFeed(engine.FeedConfig{ID: zoneName, Zone: zone, Serial: today + 5, Ceiling: tt.ceiling,
+					Content: content.ID()})
+				f.Publish(content, nil)
+				if tt.lost && !tt.later {
+					b.attachAllAt(f, 0, lost.Client(true))
+				}
+				if tt.whole {
+					b.attachAllAt(f, 1, whole.Client(true))
+				}
+				b.pass(time.Minute)
+				if tt.later {
+					b.attachAllAt(f, 0, lost.Client(true))
+					b.pass(time.Minute)
+				}
+				for i, m := range map[int]*backendtest.Memory{0: lost, 1: whole} {
+					if soa, _, _ := m.Truth(zone); (i == 0 && tt.lost || i == 1 && tt.whole) && soa.Serial != tt.want {
+						t.Errorf("server %d has serial %d, want %d", i, soa.Serial, tt.want)
+					}
 				}
 			})
 		})

@@ -81,6 +81,7 @@ func (w *worker) measureHeld(now shown) {
 func (t *target) conclude(s *state, j *job, err error) {
 	cfg, now, a := &t.scheduler.engine.cfg, t.scheduler.now(), j.through.In(t.scheduler)
 	t.note(s, j, err, now)
+	a.feed.hear()
 	s.err = err
 	a.err = err
 	if j.read && t.audit.Equal(j.due) {
