@@ -127,7 +127,7 @@ func (b *Controller) Fleets() delivery.Fleets {
 	if b.zones == nil {
 		return nil
 	}
-	return b.zones
+	return b.zones.Fleets()
 }
 
 // Run reconciles until ctx ends; then it finishes what is under way and returns, so that the lease is released after

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -17,6 +18,7 @@ import (
 	"github.com/zonefold/zonefold/internal/controller/delivery"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -29,30 +31,49 @@ type assignment struct {
 	in     []types.NamespacedName
 }
 
-var _ delivery.Fleets = (*Zones)(nil)
-
-// Await implements controller.Fleets.
-func (z *Zones) Await(apiVersion string) {
-	z.assignerVersion = apiVersion
-	z.protections.await()
+// An assigner is who assigns zones of another dialect to clusters. It is the Zones for whoever has Backends.
+type assigner struct {
+	z       *Zones
+	servers atomic.Pointer[delivery.Servers] // of those zones; nil: there is none, or it has not begun
+	version string                           // of their API; "": there is none
+	queue   *controller.Writer
 }
 
-// Host implements controller.Fleets.
-func (z *Zones) Host(s *delivery.Servers) {
-	s.OnDrift(z.suspectDrifted)
-	z.assigner.Store(s)
+var _ delivery.Fleets = (*assigner)(nil)
+
+// Fleets are the clusters for whoever has Backends.
+func (z *Zones) Fleets() delivery.Fleets { return z.assigner }
+
+// Await implements delivery.Fleets.
+func (a *assigner) Await(apiVersion string) {
+	a.version = apiVersion
+	a.z.protections.await()
 }
 
-// OnFleet implements controller.Fleets.
-func (z *Zones) OnFleet(f func(types.NamespacedName)) {
-	st, unlock := z.state.Lock()
+// Host implements delivery.Fleets.
+func (a *assigner) Host(s *delivery.Servers) {
+	s.OnDrift(a.z.suspectDrifted)
+	a.servers.Store(s)
+}
+
+// OnFleet implements delivery.Fleets.
+func (a *assigner) OnFleet(f func(types.NamespacedName)) {
+	st, unlock := a.z.state.Lock()
 	defer unlock()
 	st.onFleet = f
 }
 
+// Protect implements delivery.Fleets.
+func (a *assigner) Protect(backend string, cluster types.NamespacedName, by plan.Protection) {
+	a.z.wakeClusters(a.z.protections.set(backend, cluster, by))
+}
+
+// Protected implements delivery.Fleets.
+func (a *assigner) Protected() { a.z.wakeClusters(a.z.protections.all()) }
+
 // fleetChanged says that the cluster of an instance may have other servers now.
-func (z *Zones) fleetChanged(i *v1beta1.Bind9Instance) {
-	st, unlock := z.state.Lock()
+func (a *assigner) fleetChanged(i *v1beta1.Bind9Instance) {
+	st, unlock := a.z.state.Lock()
 	f := st.onFleet
 	unlock()
 	if f != nil && i.Spec.ClusterRef != "" {
@@ -60,35 +81,35 @@ func (z *Zones) fleetChanged(i *v1beta1.Bind9Instance) {
 	}
 }
 
-// Known implements controller.Fleets.
-func (z *Zones) Known(ctx context.Context) bool {
+// Known implements delivery.Fleets.
+func (a *assigner) Known(ctx context.Context) bool {
 	select {
-	case <-z.looked:
+	case <-a.z.looked:
 		return true
 	case <-ctx.Done():
 		return false
 	}
 }
 
-// Reassigned implements controller.Fleets.
-func (z *Zones) Reassigned(id zone.ID) { z.assignmentQueue.Enqueue(id) }
+// Reassigned implements delivery.Fleets.
+func (a *assigner) Reassigned(id zone.ID) { a.queue.Enqueue(id) }
 
-// Fleet implements controller.Fleets.
-func (z *Zones) Fleet(cluster types.NamespacedName) ([]delivery.Server, *controller.Outcome) {
+// Fleet implements delivery.Fleets.
+func (a *assigner) Fleet(cluster types.NamespacedName) ([]delivery.Server, *controller.Outcome) {
 	select {
-	case <-z.looked:
+	case <-a.z.looked:
 	default:
 		o := controller.Not(controller.ReasonPending, dialect.Sentence("The servers of Bind9Cluster %s are not known yet.",
 			cluster))
 		return nil, &o
 	}
-	fleet := z.clusters([]types.NamespacedName{cluster})
+	fleet := a.z.clusters([]types.NamespacedName{cluster})
 	if len(fleet.primaries) == 0 {
 		o := controller.Not(controller.ReasonBackendNotReady, dialect.Sentence(
 			"Bind9Cluster %s has no primaries; create it, or correct bind9.clusterRef.", cluster))
 		return nil, &o
 	}
-	st, unlock := z.state.Lock()
+	st, unlock := a.z.state.Lock()
 	defer unlock()
 	var servers []delivery.Server
 	var troubles []string
@@ -110,9 +131,9 @@ func (z *Zones) Fleet(cluster types.NamespacedName) ([]delivery.Server, *control
 	return servers, &o
 }
 
-// Behind implements controller.Fleets.
-func (z *Zones) Behind(id zone.ID, serial uint32) *controller.Outcome {
-	st, unlock := z.state.Lock()
+// Behind implements delivery.Fleets.
+func (a *assigner) Behind(id zone.ID, serial uint32) *controller.Outcome {
+	st, unlock := a.z.state.Lock()
 	defer unlock()
 	var worst *controller.Outcome
 	for _, key := range st.fleets[id].secondaries {
@@ -132,17 +153,17 @@ func (z *Zones) Behind(id zone.ID, serial uint32) *controller.Outcome {
 	return worst
 }
 
-// reconcileAssignment looks at where a zone of another dialect is. The zero ID is no zone's.
-func (z *Zones) reconcileAssignment(_ context.Context, id zone.ID) error {
+// reconcile looks at where a zone of another dialect is. The zero ID is no zone's.
+func (a *assigner) reconcile(_ context.Context, id zone.ID) error {
 	if id.IsZero() {
-		return z.repeat()
+		return a.z.pending.repeat()
 	}
-	now := z.assigner.Load().Assignment(id)
+	now := a.servers.Load().Assignment(id)
 	if !now.Decided {
 		return nil // it is told again
 	}
-	z.takeOver(id, now)
-	st, unlock := z.state.Lock()
+	a.takeOver(id, now)
+	st, unlock := a.z.state.Lock()
 	defer unlock()
 	if st.takenOver != nil {
 		st.takenOver[id] = true
@@ -151,8 +172,8 @@ func (z *Zones) reconcileAssignment(_ context.Context, id zone.ID) error {
 }
 
 // takeOver records where a zone of another dialect is, and has done what follows from that.
-func (z *Zones) takeOver(id zone.ID, now delivery.Assignment) {
-	st, unlock := z.state.Lock()
+func (a *assigner) takeOver(id zone.ID, now delivery.Assignment) {
+	st, unlock := a.z.state.Lock()
 	before, known := st.assignments[id]
 	after := assignment{zone: now.Zone, uid: now.UID, since: now.Since, serial: now.Serial, in: now.Fleets}
 	if len(now.Fleets) == 0 {
@@ -166,20 +187,64 @@ func (z *Zones) takeOver(id zone.ID, now delivery.Assignment) {
 	case !known && len(now.Fleets) == 0:
 		return
 	case reflect.DeepEqual(before, after):
-		z.visitConfirmed(id)
-		z.wakePending(id)
+		a.visitConfirmed(id)
+		a.z.pending.wake(id)
 		return
 	case another || !slices.Equal(before.in, after.in):
-		z.allocate(func(a *allocating) { a.assignment(id) })
+		a.z.allocate(func(all *allocating) { all.assignment(id) })
 		if known && before.uid != after.uid {
-			z.suspect(id)
+			a.z.suspect(id)
 		}
 		if another {
-			z.wakeInstances(z.fleetOf(id).all()...)
+			a.z.wakeInstances(a.z.fleetOf(id).all()...)
 		}
 	}
-	z.visitServers(id)
-	z.wakePending(id)
+	a.z.visitServers(id)
+	a.z.pending.wake(id)
+}
+
+// visitConfirmed has a zone of another dialect looked at at those primaries that have confirmed it and were not looked
+// at since: it was made there with the settings of a moment ago. That a server confirms what another one has is news of
+// nothing else.
+func (a *assigner) visitConfirmed(id zone.ID) {
+	var made []*Pod
+	st, unlock := a.z.state.Lock()
+	for _, f := range st.follows[id] {
+		if f.writes && !f.there() {
+			made = append(made, f.pod)
+		}
+	}
+	unlock()
+	for _, p := range made {
+		if a.servers.Load().Has(id, p.server.Name) {
+			a.z.servers.Enqueue(followID(id, p.UID))
+		}
+	}
+}
+
+// decided reports whether the other dialect, if there is one, has decided about all of its zones, and reconcile
+// has taken them over.
+func (a *assigner) decided() bool {
+	s := a.servers.Load()
+	if s == nil || !s.Decided() {
+		return a.version == ""
+	}
+	st, unlock := a.z.state.Lock()
+	all := st.takenOver == nil
+	unlock()
+	if all {
+		return true
+	}
+	assigned := s.Assigned()
+	st, unlock = a.z.state.Lock()
+	defer unlock()
+	for _, id := range assigned {
+		if !st.takenOver[id] {
+			return false
+		}
+	}
+	st.takenOver = nil
+	return true
 }
 
 func (z *Zones) fleetOf(id zone.ID) fleetOf {
@@ -223,7 +288,7 @@ func (st *state) servedZone(id zone.ID) (servedZone, bool) {
 		APIVersion: v1beta1.GroupVersion.String(), Kind: id.Kind, Name: id.Name, Namespace: id.Namespace,
 	}}
 	if l, ok := st.assignments[id]; ok {
-		ref.APIVersion, ref.ZoneName, ref.UID = st.z.assignerVersion, dialect.CanonicalZone(l.zone.String()), l.uid
+		ref.APIVersion, ref.ZoneName, ref.UID = st.z.assigner.version, dialect.CanonicalZone(l.zone.String()), l.uid
 		return servedZone{ref: ref, since: l.since}, true
 	}
 	k := st.known[id]
@@ -252,13 +317,13 @@ func (z *Zones) serversOf(id zone.ID) *delivery.Servers {
 	if id.Kind == v1beta1.KindZone {
 		return z.deliveries.Servers()
 	}
-	return z.assigner.Load()
+	return z.assigner.servers.Load()
 }
 
 // allServers are those that zones of any dialect are delivered to.
 func (z *Zones) allServers() []*delivery.Servers {
 	all := []*delivery.Servers{z.deliveries.Servers()}
-	if s := z.assigner.Load(); s != nil {
+	if s := z.assigner.servers.Load(); s != nil {
 		all = append(all, s)
 	}
 	return all
@@ -270,7 +335,7 @@ func (z *Zones) news(id zone.ID) {
 		z.enqueue(id)
 		return
 	}
-	z.assigner.Load().Revisit(id)
+	z.assigner.servers.Load().Revisit(id)
 }
 
 // fleetFrom tells primaries from secondaries, what each may do for the zone, and which of their addresses its name

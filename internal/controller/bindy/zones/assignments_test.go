@@ -104,7 +104,7 @@ func newPair(t *testing.T) *pair {
 func (p *pair) lodge() int {
 	p.Helper()
 	p.z.servers = controller.NewWriter(1, p.z.Log, p.z.serve) // with nothing in it
-	if err := p.z.reconcileAssignment(p.Context(), lodged); err != nil {
+	if err := p.z.assigner.reconcile(p.Context(), lodged); err != nil {
 		p.Fatal(err)
 	}
 	return p.z.servers.Len()
@@ -169,10 +169,10 @@ func TestAPodThatIsBroughtAZoneOfAnotherDialectIsToldOfIt(t *testing.T) {
 // Zone is to be, and that has not been taken in.
 func TestAZoneThatIsAboutToBeLodgedIsNotRemoved(t *testing.T) {
 	p := newPair(t)
-	p.z.Protected() // nobody protects anything
+	p.z.assigner.Protected() // nobody protects anything
 	i := instanceOfCluster(aPrimary, v1beta1.RolePrimary)
 	i.Status.Zones = []v1beta1.InstanceZone{{ZoneReference: v1beta1.ZoneReference{
-		APIVersion: p.z.assignerVersion, Kind: lodged.Kind, Namespace: lodged.Namespace, Name: lodged.Name,
+		APIVersion: p.z.assigner.version, Kind: lodged.Kind, Namespace: lodged.Namespace, Name: lodged.Name,
 		ZoneName: "guest.example",
 	}, UID: "guest"}}
 	removes := func() bool {

@@ -14,7 +14,7 @@ import (
 // was at some moment after it came. A zone that a secondary can transfer from nobody keeps its others from nobody.
 // If it has not, the instance is woken when that may have changed.
 func (z *Zones) ContentOf(instance client.ObjectKey, uid types.UID) (names []string, complete bool) {
-	z.addPending(instance)
+	z.pending.add(instance)
 	st, unlock := z.state.Lock()
 	h := st.hosts[instance]
 	pod := h.pod(uid)
@@ -32,7 +32,7 @@ func (z *Zones) ContentOf(instance client.ObjectKey, uid types.UID) (names []str
 	if !swept {
 		return nil, false
 	}
-	complete = z.decidedFor(instance)
+	complete = z.pending.decidedFor(instance)
 	if pod.primary {
 		var all bool
 		names, all = z.atPrimary(pod, ids)

@@ -45,7 +45,7 @@ func (v *visit) removeStale(ctx context.Context) error {
 	_, unlock := v.z.state.Lock()
 	v.f.told = nothing
 	unlock()
-	v.z.wakePending(v.f.zone) // the pod need not have it to be ready
+	v.z.pending.wake(v.f.zone) // the pod need not have it to be ready
 	return nil
 }
 
@@ -134,7 +134,7 @@ func (v *visit) awaitsPrimary(newest delivery.Newest) bool {
 		return false
 	}
 	if v.z.serversOf(v.f.zone).Refused(v.f.zone) {
-		v.z.wakePending(v.f.zone) // the pod need not have it to be ready
+		v.z.pending.wake(v.f.zone) // the pod need not have it to be ready
 	}
 	_, unlock := v.z.state.Lock()
 	defer unlock()

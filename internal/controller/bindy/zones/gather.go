@@ -54,9 +54,9 @@ func (z *Zones) put(before, after any) {
 		if was, ok := old.(*v1beta1.Bind9Instance); !ok || chosenDifferently(was, o) {
 			z.allocate(func(a *allocating) { a.in(o.Namespace) })
 			if ok {
-				z.fleetChanged(was)
+				z.assigner.fleetChanged(was)
 			}
-			z.fleetChanged(o)
+			z.assigner.fleetChanged(o)
 		}
 	default:
 		z.putRecord(old, now)
@@ -77,7 +77,7 @@ func (z *Zones) drop(gone any) {
 		z.deliveries.Sync(id)
 	case *v1beta1.Bind9Instance:
 		z.allocate(func(a *allocating) { a.in(o.Namespace) })
-		z.fleetChanged(o)
+		z.assigner.fleetChanged(o)
 	case client.Object:
 		z.removeRecord(o)
 	}

@@ -137,14 +137,6 @@ func (p *protections) delete(key client.ObjectKey) {
 	p.places.Delete(placeOf(key))
 }
 
-// Protect implements controller.Fleets.
-func (z *Zones) Protect(backend string, cluster types.NamespacedName, by plan.Protection) {
-	z.wakeClusters(z.protections.set(backend, cluster, by))
-}
-
-// Protected implements controller.Fleets.
-func (z *Zones) Protected() { z.wakeClusters(z.protections.all()) }
-
 // wakeClusters has the instances of clusters looked at: what a policy has left there may have to go.
 func (z *Zones) wakeClusters(clusters concerned) {
 	if clusters == nil {

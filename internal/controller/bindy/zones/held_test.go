@@ -28,7 +28,7 @@ func TestNothingIsDeletedBeforeItIsKnownWhatIsProtected(t *testing.T) {
 			z := New(Config{DNS: DNS{Clock: backend.SystemClock{}}, Metrics: controller.NewMetrics()})
 			t.Cleanup(z.End)
 			if tt.awaits {
-				z.Await("kubi.zone/v1alpha1")
+				z.assigner.Await("kubi.zone/v1alpha1")
 			}
 			key := client.ObjectKey{Namespace: "a", Name: "dns-primary-0"}
 			protectedBy := func() plan.Protection {
@@ -40,11 +40,11 @@ func TestNothingIsDeletedBeforeItIsKnownWhatIsProtected(t *testing.T) {
 			if got := protectedBy(); got != tt.before {
 				t.Errorf("before: %+v", got)
 			}
-			z.Protect("b", cluster, some)
+			z.assigner.Protect("b", cluster, some)
 			if got := protectedBy(); got != tt.heard {
 				t.Errorf("when one Backend is known: %+v", got)
 			}
-			if z.Protected(); protectedBy() != tt.then {
+			if z.assigner.Protected(); protectedBy() != tt.then {
 				t.Errorf("when all are known: %+v", protectedBy())
 			}
 		})
@@ -55,7 +55,7 @@ func TestNothingIsDeletedBeforeItIsKnownWhatIsProtected(t *testing.T) {
 func TestAFleetThatIsNotKnownYetIsNotMissing(t *testing.T) {
 	z := New(Config{DNS: DNS{Clock: backend.SystemClock{}}, Metrics: controller.NewMetrics()})
 	t.Cleanup(z.End)
-	if _, trouble := z.Fleet(types.NamespacedName{Namespace: "a", Name: "dns"}); trouble == nil ||
+	if _, trouble := z.assigner.Fleet(types.NamespacedName{Namespace: "a", Name: "dns"}); trouble == nil ||
 		trouble.Reason != controller.ReasonPending {
 		t.Errorf("%+v", trouble)
 	}

@@ -143,8 +143,8 @@ func (z *Zones) forgetHost(key client.ObjectKey) {
 	before := st.hosts[key]
 	delete(st.hosts, key)
 	delete(st.due, key)
-	delete(st.pendingInstances, key)
 	unlock()
+	z.pending.forget(key)
 	if before == nil {
 		return
 	}
@@ -302,7 +302,7 @@ func (z *Zones) putHost(i *v1beta1.Bind9Instance, before, now *host) {
 		before.transfer == now.transfer && slices.Equal(before.pods, now.pods) && slices.Equal(before.ending, now.ending) {
 		return
 	}
-	z.fleetChanged(i)
+	z.assigner.fleetChanged(i)
 	if now.primary {
 		place := &delivery.Place{Name: placeOf(key), Created: i.CreationTimestamp.Time, Noun: v1beta1.KindInstance,
 			Kind: "bind9", Passing: true, Servers: now.servers()}

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/guarded"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -15,73 +16,65 @@ import (
 // zone at all, and nobody tells of it then.
 const decidedAgain = 100 * time.Millisecond
 
-// assignmentsDecided reports whether the other dialect, if there is one, has decided about all of its zones, and
-// reconcileAssignment has taken them over.
-func (z *Zones) assignmentsDecided() bool {
-	s := z.assigner.Load()
-	if s == nil || !s.Decided() {
-		return z.assignerVersion == ""
-	}
-	st, unlock := z.state.Lock()
-	all := st.takenOver == nil
-	unlock()
-	if all {
-		return true
-	}
-	assigned := s.Assigned()
-	st, unlock = z.state.Lock()
-	defer unlock()
-	for _, id := range assigned {
-		if !st.takenOver[id] {
-			return false
-		}
-	}
-	st.takenOver = nil
-	return true
+// pendingInstances are those that were looked at before everything was known that matters to them.
+type pendingInstances struct {
+	z  *Zones
+	of guarded.Value[map[client.ObjectKey]bool]
 }
 
 // decidedFor is decided for a look at an instance. One that is too early is repeated when they have been gathered.
-func (z *Zones) decidedFor(instance client.ObjectKey) bool {
-	if z.decided() {
+func (p *pendingInstances) decidedFor(instance client.ObjectKey) bool {
+	if p.z.decided() {
 		return true
 	}
-	z.addPending(instance)
-	z.assignmentQueue.Enqueue(zone.ID{})
+	p.add(instance)
+	p.z.assigner.queue.Enqueue(zone.ID{})
 	return false
 }
 
-// addPending records that an instance is looked at when a zone of another dialect may not be at all of its servers: the
-// next news of one of those that it has is an event of its own. It is called before the look, which may not see what
-// comes meanwhile.
-func (z *Zones) addPending(instance client.ObjectKey) {
-	st, unlock := z.state.Lock()
+// add records that an instance is looked at when a zone of another dialect may not be at all of its servers: the next
+// news of one of those that it has is an event of its own. It is called before the look, which may not see what comes
+// meanwhile.
+func (p *pendingInstances) add(instance client.ObjectKey) {
+	of, unlock := p.of.Lock()
 	defer unlock()
-	st.pendingInstances[instance] = true
+	if *of == nil {
+		*of = map[client.ObjectKey]bool{}
+	}
+	(*of)[instance] = true
 }
 
-// wakePending has those instances of a zone looked at again that may have been looked at too early for it.
-func (z *Zones) wakePending(id zone.ID) {
+// forget forgets an instance that is gone.
+func (p *pendingInstances) forget(instance client.ObjectKey) {
+	of, unlock := p.of.Lock()
+	defer unlock()
+	delete(*of, instance)
+}
+
+// wake has those instances of a zone looked at again that may have been looked at too early for it.
+func (p *pendingInstances) wake(id zone.ID) {
 	var early []client.ObjectKey
-	st, unlock := z.state.Lock()
-	for _, key := range st.fleets[id].all() {
-		if st.pendingInstances[key] {
-			delete(st.pendingInstances, key)
+	all := p.z.fleetOf(id).all()
+	of, unlock := p.of.Lock()
+	for _, key := range all {
+		if (*of)[key] {
+			delete(*of, key)
 			early = append(early, key)
 		}
 	}
 	unlock()
-	z.wakeInstances(early...)
+	p.z.wakeInstances(early...)
 }
 
 // repeat has instances looked at again that were too early, as soon as that is not so any more.
-func (z *Zones) repeat() error {
-	if !z.decided() {
+func (p *pendingInstances) repeat() error {
+	if !p.z.decided() {
 		return &controller.Later{After: decidedAgain}
 	}
-	st, unlock := z.state.Lock()
-	early := slices.Collect(maps.Keys(st.pendingInstances))
-	clear(st.pendingInstances)
+	of, unlock := p.of.Lock()
+	early := slices.Collect(maps.Keys(*of))
+	clear(*of)
 	unlock()
-	z.wakeInstances(early...)
+	p.z.wakeInstances(early...)
 	return nil
 }

@@ -53,11 +53,11 @@ func newHosting(t *testing.T) *hosting {
 	h := &hosting{T: t, z: z, world: zone.New(zone.Options{}), woken: make(chan client.ObjectKey, 100)}
 	h.hosted = delivery.New(delivery.Config{
 		Store: guestStore{}, Clock: time.Now, Log: z.Log, Metrics: z.Metrics,
-		Changed: h.z.Reassigned, Settled: func([]zone.ID) {}, Refresh: func(zone.ID) {},
+		Changed: h.z.assigner.Reassigned, Settled: func([]zone.ID) {}, Refresh: func(zone.ID) {},
 		RefreshSets: func(zone.ID, []rr.Key) {},
 	})
-	h.z.Await("kubi.zone/v1alpha1")
-	h.z.Host(h.hosted.Servers())
+	h.z.assigner.Await("kubi.zone/v1alpha1")
+	h.z.assigner.Host(h.hosted.Servers())
 	h.z.deliveries.Settle(core.Settlement{View: zone.New(zone.Options{})})
 	queue := priorityqueue.New[reconcile.Request](t.Name())
 	if err := h.z.Wakes(t.Context(), queue); err != nil {
@@ -168,7 +168,7 @@ func TestALookBeforeAnotherDialectHasDecidedIsRepeated(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHosting(t)
-			h.run(h.z.assignmentQueue.Run)
+			h.run(h.z.assigner.queue.Run)
 			st, unlock := h.z.state.Lock()
 			st.hosts[aSecondary] = &host{pods: []*Pod{{UID: "pod", instance: aSecondary}}, ledger: ledgerOf(nil)}
 			unlock()

@@ -56,7 +56,7 @@ type sweep struct {
 func (z *Zones) Sweep(ctx context.Context, i *v1beta1.Bind9Instance,
 	all []corev1.Pod) (out []v1beta1.InstanceZone, again time.Duration) {
 	instance := client.ObjectKeyFromObject(i)
-	if !z.decidedFor(instance) {
+	if !z.pending.decidedFor(instance) {
 		return i.Status.Zones, 0 // nothing is known of zones yet
 	}
 	want := z.zonesOf(instance)
@@ -100,7 +100,7 @@ func (z *Zones) Sweep(ctx context.Context, i *v1beta1.Bind9Instance,
 
 // foreign reports whether an entry is of a dialect that nobody can say anything about.
 func (z *Zones) foreign(i v1beta1.InstanceZone) bool {
-	return i.Kind != v1beta1.KindZone && i.APIVersion != z.assignerVersion
+	return i.Kind != v1beta1.KindZone && i.APIVersion != z.assigner.version
 }
 
 // guards reports whether the deletion of a zone that an instance has may be held: then all servers keep it, primaries
@@ -123,7 +123,7 @@ func (z *Zones) guards(i v1beta1.InstanceZone) bool {
 
 // decided reports whether the zones that there are have been gathered, and what is known of where they were.
 func (z *Zones) decided() bool {
-	return z.deliveries.Servers().Remember() && z.assignmentsDecided()
+	return z.deliveries.Servers().Remember() && z.assigner.decided()
 }
 
 // callable are the pods whose sidecars may hold zones of the instance.

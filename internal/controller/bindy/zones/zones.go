@@ -3,7 +3,8 @@
 // secondaries follow these, and writes the statuses of zones and records. What an instance may have is in its status
 // before a pod is given it, and stays there until all pods have lost it. It makes no pods and changes nothing about
 // servers but what they serve: package fleet does that, and asks for what this one knows through its interface Zones.
-// Zones of other dialects, which Backends put on a cluster, are here as well, as assignments.
+// Zones of other dialects, which Backends put on a cluster, are here as well, as assignments: an assigner is the part
+// for whoever has Backends.
 //
 // A look finds the pods of one instance and their keys. allocating decides which instances have a zone. A visit brings
 // what a zone is at one pod, beside its content, to what it should be, and a sweep removes from the pods of an instance
@@ -113,11 +114,9 @@ type Zones struct {
 	records *controller.Writer // their statuses
 	servers *controller.Writer // what a zone is at one pod, beside its content
 
-	// of the zones of another dialect; nil: there is none, or it has not begun
-	assigner        atomic.Pointer[delivery.Servers]
-	assignerVersion string // of its API; "": there is none
-	assignmentQueue *controller.Writer
-	looked          chan struct{} // closed when it is known which servers there are
+	assigner *assigner
+	pending  pendingInstances
+	looked   chan struct{} // closed when it is known which servers there are
 
 	// Whoever has one of these two may lock the state as well, never the other way round.
 	settling   guarded.Value[settling]
@@ -140,11 +139,10 @@ type state struct {
 	gone        map[zone.ID]zone.ID            // the zones of records that were deleted, until the World has settled
 	due         map[client.ObjectKey]time.Time // when instances are, or were, looked at because of their zones
 	assignments map[zone.ID]assignment
-	// zones of the other dialect that reconcileAssignment has taken over; nil: all that there were when it began
-	takenOver        map[zone.ID]bool
-	pendingInstances map[client.ObjectKey]bool  // looked at before everything was known that matters to them
-	onFleet          func(types.NamespacedName) // nil: nobody asks
-	wake             workqueue.TypedRateLimitingInterface[reconcile.Request]
+	// zones of the other dialect that assigner.reconcile has taken over; nil: all that there were when it began
+	takenOver map[zone.ID]bool
+	onFleet   func(types.NamespacedName) // nil: nobody asks
+	wake      workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
 
 // known is what is known of an object beyond the cache.
@@ -189,7 +187,7 @@ func New(c Config) *Zones {
 	z.records = controller.NewWriter(16, c.Log, z.writeRecord)
 	z.records.Busy = z.backlog.Busy
 	z.servers = controller.NewWriter(8, c.Log, z.serve)
-	z.assignmentQueue = controller.NewWriter(2, c.Log, z.reconcileAssignment)
+	z.assigner.queue = controller.NewWriter(2, c.Log, z.assigner.reconcile)
 	return z
 }
 
@@ -200,6 +198,7 @@ func (z *Zones) knowNothing() {
 	s, unlock := z.settling.Lock()
 	defer unlock()
 	a.z, s.z = z, z
+	z.assigner, z.pending.z = &assigner{z: z}, z
 	st, unlock := z.state.Lock()
 	defer unlock()
 	*st = state{
@@ -208,13 +207,12 @@ func (z *Zones) knowNothing() {
 		telling: map[telling]int{},
 		names:   newNameIndex(), gone: map[zone.ID]zone.ID{}, due: map[client.ObjectKey]time.Time{},
 		assignments: map[zone.ID]assignment{}, takenOver: map[zone.ID]bool{},
-		pendingInstances: map[client.ObjectKey]bool{},
 	}
 }
 
 // writers are those of the Zones.
 func (z *Zones) writers() []*controller.Writer {
-	return []*controller.Writer{z.zones, z.records, z.servers, z.assignmentQueue}
+	return []*controller.Writer{z.zones, z.records, z.servers, z.assigner.queue}
 }
 
 // End ends what New has begun.
