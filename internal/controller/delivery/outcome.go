@@ -345,6 +345,10 @@ func difference(r *engine.Report) string {
 	if r == nil || r.Difference == nil {
 		return "the difference is not known yet"
 	}
-	return fmt.Sprintf("it would add %d sets, change %d and delete %d", r.Difference.Added, r.Difference.Changed,
+	sets := "sets"
+	if r.Difference.Added == 1 {
+		sets = "set"
+	}
+	return fmt.Sprintf("it would add %d %s, change %d and delete %d", r.Difference.Added, sets, r.Difference.Changed,
 		r.Difference.Deleted)
 }
