@@ -64,7 +64,7 @@ func (r *clusters) reconcile(ctx context.Context, key client.ObjectKey) (time.Du
 	if err := r.latest(ctx, key, &cluster); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.gone(v1beta1.KindCluster, key)
-			r.keys.forget(key)
+			r.keys.forgetCluster(key)
 		}
 		return 0, client.IgnoreNotFound(err)
 	}

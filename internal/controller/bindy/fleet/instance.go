@@ -66,7 +66,7 @@ func (r *instances) reconcile(ctx context.Context, key client.ObjectKey) (time.D
 	if err := r.latest(ctx, key, &instance); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.gone(v1beta1.KindInstance, key)
-			r.keys.forget(key)
+			r.keys.forgetInstance(key)
 			r.declared.forget(key, nil)
 			r.rollouts.line.leave(key)
 			return 0, r.lookForZones(ctx, key)

@@ -77,11 +77,21 @@ func (k *keyset) refer(instance, secret client.ObjectKey) (before client.ObjectK
 	return before, slices.Contains(slices.Collect(maps.Values(k.referrers)), before)
 }
 
-// forget drops all that is known for an object that is gone.
-func (k *keeper) forget(owner client.ObjectKey) {
-	k.refer(owner, client.ObjectKey{})
-	for _, name := range []string{dialect.KeySecret(owner.Name), dialect.TransferName(owner.Name)} {
-		key := client.ObjectKey{Namespace: owner.Namespace, Name: name}
+// forgetInstance drops all that is known for an instance that is gone.
+func (k *keeper) forgetInstance(instance client.ObjectKey) {
+	k.refer(instance, client.ObjectKey{})
+	k.forget(instance.Namespace, dialect.KeySecret(instance.Name), dialect.TransferName(instance.Name))
+}
+
+// forgetCluster drops all that is known for a cluster that is gone.
+func (k *keeper) forgetCluster(cluster client.ObjectKey) {
+	k.forget(cluster.Namespace, dialect.TransferName(cluster.Name))
+}
+
+// forget drops what is known of Secrets of a namespace.
+func (k *keeper) forget(namespace string, secrets ...string) {
+	for _, name := range secrets {
+		key := client.ObjectKey{Namespace: namespace, Name: name}
 		k.servers.KeepSecret(key, nil)
 		k.memory.forget(key)
 	}
