@@ -40,13 +40,19 @@ func (k *Controller) releaseSerials(id zone.ID, z *v1alpha1.Zone, label engine.L
 	if label.ID == "" || stored == nil || uint32(*stored) == label.Serial {
 		return nil
 	}
-	now, settled, forgets := k.Deliveries.ReleaseSerials(id)
-	switch {
+	switch settled, forgets := k.releases(id, label); {
 	case !forgets:
 		return nil
-	case !settled || now.ID != label.ID || now.Serial != label.Serial:
+	case !settled:
 		return &controller.Later{After: grace}
 	}
 	want.SerialCeiling = number(label.Serial)
 	return nil
+}
+
+// releases reports whether no serial after a label was used, and none will be before another ceiling is stored; and
+// whether there is a server that forgets what it served.
+func (k *Controller) releases(id zone.ID, label engine.Label) (settled, forgets bool) {
+	now, settled, forgets := k.Deliveries.ReleaseSerials(id)
+	return settled && now.ID == label.ID && now.Serial == label.Serial, forgets
 }

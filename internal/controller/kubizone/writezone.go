@@ -200,15 +200,21 @@ func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 	return &snapshot, nil
 }
 
-// serials puts into want which serials may have been used. It returns Later while that is not final.
+// serials puts into want which serials may have been used. It returns Later while that is not final. A ceiling that was
+// taken back without an answer is no one that somebody else has lowered.
 func (k *Controller) serials(id zone.ID, z *v1alpha1.Zone, out outcome, flushed bool,
 	want *v1alpha1.ZoneStatus) error {
-	if lowered(z.Status.SerialCeiling, out.ceiling) {
-		want.SerialCeiling = number(out.ceiling)
-	}
 	label := labelled(z)
 	if flushed {
 		label = out.Label
+	}
+	if stored := z.Status.SerialCeiling; lowered(stored, out.ceiling) {
+		settled, forgets := k.releases(id, label)
+		if forgets && settled && stored != nil && uint32(*stored) == label.Serial {
+			k.ceilings.Put(id, label.Serial)
+			return nil
+		}
+		want.SerialCeiling = number(out.ceiling)
 	}
 	return k.releaseSerials(id, z, label, want)
 }
