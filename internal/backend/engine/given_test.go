@@ -67,6 +67,34 @@ func TestFeedsOfOneZoneNameDoNotGiveOneSerialTwice(t *testing.T) {
 	})
 }
 
+// TestALaterSerialOfAnotherFeedIsNotGivenBack: when that feed has ended, nothing else tells that it was used.
+func TestALaterSerialOfAnotherFeedIsNotGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := New(Config{Ceilings: anyCeiling{}, Clock: backend.SystemClock{}, Rand: func() float64 { return 0 }})
+		defer e.Stop(t.Context())
+		stays := e.NewFeed(FeedConfig{ID: "stays", Zone: named(t, "example.org.")})
+		goes := e.NewFeed(FeedConfig{ID: "goes", Zone: named(t, "example.org.")})
+		publish := func(hash string) {
+			t.Helper()
+			stays.Publish(Content{Hash: hash}, nil)
+			if _, err := stays.Mint(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if stays.Exceeded() {
+				t.Errorf("no serial was given after that of the content %s", hash)
+			}
+		}
+		publish("one")
+		if _, err := goes.fresh(t.Context()); err != nil { // it is withdrawn
+			t.Fatal(err)
+		}
+		if !stays.Exceeded() {
+			t.Error("the serial of the other feed is not seen")
+		}
+		publish("another")
+	})
+}
+
 // TestSerialsOfZonesThatAreGoneAreForgotten the day after, when a new zone begins above them without that.
 func TestSerialsOfZonesThatAreGoneAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -29,6 +29,14 @@ func (f *feed) releaseSerials() (Label, bool) {
 	return l, true
 }
 
+// Exceeded reports whether a serial after the label was given: to a server that the zone is withdrawn from, maybe by
+// another feed of its name. Nothing but the stored ceiling tells of it later, until the next content comes after it.
+func (f *Feed) Exceeded() bool {
+	in, unlock := f.lock()
+	defer unlock()
+	return in.label.ID != "" && rr.SerialLess(in.label.Serial, in.given.last)
+}
+
 // distrust is for a target that cannot tell which serials it has served: unless the last one is known, each one up to
 // the stored ceiling may have been, and the wanted content gets one after that. Where it is known, it still stands for
 // its content, but none before it for any: another target may lag behind with what is wanted under one.

@@ -116,9 +116,9 @@ func (a *attached) fails() bool {
 
 func (a *attached) volatile() bool { return a.client.Limits().Volatile }
 
-// ReleaseSerials gives back the serials that a Zone has not used, where a server forgets
-// which ones it served; see engine.Feed.ReleaseSerials. It says whether such a server has the
-// Zone at all.
+// ReleaseSerials gives back the serials that a Zone has not used, where a server forgets which ones it served; see
+// engine.Feed.ReleaseSerials. It says whether such a server has the Zone at all, and no other server was given a later
+// serial.
 func (d *Deliveries) ReleaseSerials(id zone.ID) (label engine.Label, settled, forgets bool) {
 	st, unlock := d.state.Lock()
 	var feed *engine.Feed
@@ -132,7 +132,7 @@ func (d *Deliveries) ReleaseSerials(id zone.ID) (label engine.Label, settled, fo
 		}
 	}
 	unlock()
-	if feed == nil {
+	if feed == nil || feed.Exceeded() {
 		return engine.Label{}, false, false
 	}
 	label, settled = feed.ReleaseSerials()
