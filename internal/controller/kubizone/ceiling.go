@@ -50,8 +50,8 @@ func (k *Controller) releaseSerials(id zone.ID, z *v1alpha1.Zone, label engine.L
 	return nil
 }
 
-// releases reports whether no serial after a label was used, and none will be before another ceiling is stored; and
-// whether there is a server that forgets what it served.
+// releases reports whether no serial after a label was used, and none will be before another ceiling is stored. Without
+// a server that forgets what it served nothing is settled.
 func (k *Controller) releases(id zone.ID, label engine.Label) (settled, forgets bool) {
 	now, settled, forgets := k.Deliveries.ReleaseSerials(id)
 	return settled && now.ID == label.ID && now.Serial == label.Serial, forgets

@@ -209,10 +209,11 @@ func (k *Controller) serials(id zone.ID, z *v1alpha1.Zone, out outcome, flushed 
 		label = out.Label
 	}
 	if stored := z.Status.SerialCeiling; lowered(stored, out.ceiling) {
-		settled, forgets := k.releases(id, label)
-		if forgets && settled && stored != nil && uint32(*stored) == label.Serial {
-			k.ceilings.Put(id, label.Serial)
-			return nil
+		if stored != nil && uint32(*stored) == label.Serial {
+			if settled, _ := k.releases(id, label); settled {
+				k.ceilings.Put(id, label.Serial)
+				return nil
+			}
 		}
 		want.SerialCeiling = number(out.ceiling)
 	}

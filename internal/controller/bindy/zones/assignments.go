@@ -31,7 +31,8 @@ type assignment struct {
 	in     []types.NamespacedName
 }
 
-// An assigner is who assigns zones of another dialect to clusters. It is the Zones for whoever has Backends.
+// An assigner stands for whoever has Backends, which assign zones of another dialect to clusters. It is all of the
+// Zones that these deal with.
 type assigner struct {
 	z       *Zones
 	servers atomic.Pointer[delivery.Servers] // of those zones; nil: there is none, or it has not begun
