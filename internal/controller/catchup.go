@@ -19,9 +19,9 @@ import (
 	"github.com/zonefold/zonefold/internal/controller/objects"
 )
 
-// A CatchUp waits, at the beginning of a term of leadership, until the cache holds what
-// the former leader has written. A cache says that it has been filled, not that it is up
-// to date: what it lacks would be taken for absent, withdrawn, and forgotten.
+// A CatchUp waits, at the beginning of a term of leadership, until the cache holds what the former leader has written,
+// and nothing that was deleted by then. A cache says that it has been filled, not that it is up to date: what it lacks
+// would be taken for absent, withdrawn, and forgotten, and what is gone would be published again.
 type CatchUp struct {
 	Live   client.WithWatch // asks the API server
 	Cached client.Client    // reads from the cache
@@ -35,8 +35,8 @@ type CatchUp struct {
 // catchUpPage is how many objects are asked for at a time, without their specs.
 const catchUpPage = 500
 
-// Wait returns when the cache holds every object of these kinds as it was when Wait was
-// called, or newer. It tries until ctx ends.
+// Wait returns when the cache holds every object of these kinds as it was when Wait was called, or newer, and no other
+// objects of that time. It tries until ctx ends.
 func (c CatchUp) Wait(ctx context.Context, kinds ...client.Object) error {
 	for _, kind := range kinds {
 		for {
@@ -62,7 +62,8 @@ func (c CatchUp) Try(ctx context.Context, kind client.Object) error {
 	if err != nil {
 		return fmt.Errorf("finding the kind of %T: %w", kind, err)
 	}
-	asked := false
+	asked, since := false, ""
+	live := map[client.ObjectKey]bool{}
 	list := &metav1.PartialObjectMetadataList{}
 	for more := true; more; more = list.Continue != "" {
 		token := list.Continue
@@ -70,17 +71,53 @@ func (c CatchUp) Try(ctx context.Context, kind client.Object) error {
 		if err := c.Live.List(ctx, list, client.Limit(catchUpPage), client.Continue(token)); err != nil {
 			return fmt.Errorf("listing %s: %w", gvk.Kind, err)
 		}
+		since = cmp.Or(since, list.ResourceVersion)
 		if left := list.RemainingItemCount; !asked && left != nil && *left > cmp.Or(c.Many, 10_000) {
 			asked = true
 			if changed, ok := c.changes(ctx, kind, list); ok {
-				list = changed
+				return c.heard(ctx, kind, changed)
 			}
 		}
 		for i := range list.Items {
-			list.Items[i].SetGroupVersionKind(gvk)
-			if err := c.object(ctx, kind, &list.Items[i]); err != nil {
+			live[client.ObjectKeyFromObject(&list.Items[i])] = true
+			if err := c.object(ctx, kind, &list.Items[i], false); err != nil {
 				return err
 			}
+		}
+	}
+	return c.forgotten(ctx, kind, live, since)
+}
+
+// heard waits until the cache knows of these changes.
+func (c CatchUp) heard(ctx context.Context, kind client.Object, changed []watch.Event) error {
+	for _, e := range changed {
+		if o, ok := e.Object.(*metav1.PartialObjectMetadata); ok {
+			if err := c.object(ctx, kind, o, e.Type == watch.Deleted); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// forgotten waits until the cache has no object that was gone at a version: those of then that were not live.
+func (c CatchUp) forgotten(ctx context.Context, kind client.Object, live map[client.ObjectKey]bool,
+	version string) error {
+	store := c.store(ctx, kind)
+	if store == nil {
+		return nil
+	}
+	for _, cached := range store.List() {
+		o, ok := cached.(client.Object)
+		if !ok || live[client.ObjectKeyFromObject(o)] {
+			continue
+		}
+		was := &metav1.PartialObjectMetadata{}
+		was.SetNamespace(o.GetNamespace())
+		was.SetName(o.GetName())
+		was.SetResourceVersion(version)
+		if err := c.object(ctx, kind, was, true); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -96,49 +133,52 @@ func metadataOf(gvk schema.GroupVersionKind) *metav1.PartialObjectMetadataList {
 // has told. It may, but need not: https://kubernetes.io/docs/reference/using-api/api-concepts/#watch-bookmarks
 const changesFor = 3
 
-// changes returns the objects that have changed between what the cache has heard and a list. It reports false if the
-// API server does not say that these are all.
+// changes returns the events between what the cache has heard and a list. It reports false if the API server does not
+// say that these are all.
 func (c CatchUp) changes(ctx context.Context, kind client.Object,
-	until *metav1.PartialObjectMetadataList) (*metav1.PartialObjectMetadataList, bool) {
-	heard := c.heard(ctx, kind)
+	until *metav1.PartialObjectMetadataList) ([]watch.Event, bool) {
+	heard := ""
+	if store := c.store(ctx, kind); store != nil {
+		heard = store.LastStoreSyncResourceVersion() // and it holds all until then
+	}
 	if heard == "" {
 		return nil, false
 	}
 	if reached(heard, until.ResourceVersion) {
-		return &metav1.PartialObjectMetadataList{}, true
+		return nil, true
 	}
-	list := &metav1.PartialObjectMetadataList{TypeMeta: until.TypeMeta}
-	events, err := c.Live.Watch(ctx, list, &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: heard,
-		AllowWatchBookmarks: true, TimeoutSeconds: new(int64(changesFor))}})
+	events, err := c.Live.Watch(ctx, &metav1.PartialObjectMetadataList{TypeMeta: until.TypeMeta},
+		&client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: heard,
+			AllowWatchBookmarks: true, TimeoutSeconds: new(int64(changesFor))}})
 	if err != nil {
 		return nil, false
 	}
 	defer events.Stop()
+	var all []watch.Event
 	for e := range events.ResultChan() {
 		o, ok := e.Object.(*metav1.PartialObjectMetadata)
 		switch {
 		case !ok: // such as that the API server does not know any more what was before
 			return nil, false
-		case e.Type == watch.Added || e.Type == watch.Modified:
-			list.Items = append(list.Items, *o)
-		case e.Type == watch.Bookmark && reached(o.ResourceVersion, until.ResourceVersion):
-			return list, true
+		case e.Type != watch.Bookmark:
+			all = append(all, e)
+		case reached(o.ResourceVersion, until.ResourceVersion):
+			return all, true
 		}
 	}
 	return nil, false
 }
 
-// heard is up to where the cache has heard of objects of a kind, and holds them; "" if that is not known.
-func (c CatchUp) heard(ctx context.Context, kind client.Object) string {
+// store is what the cache has of a kind; nil if that is not known.
+func (c CatchUp) store(ctx context.Context, kind client.Object) toolscache.Store {
 	informer, err := c.Cache.GetInformer(ctx, kind)
 	if err != nil {
-		return ""
+		return nil
 	}
-	shared, ok := informer.(toolscache.SharedInformer)
-	if !ok {
-		return ""
+	if shared, ok := informer.(toolscache.SharedInformer); ok {
+		return shared.GetStore()
 	}
-	return shared.GetStore().LastStoreSyncResourceVersion()
+	return nil
 }
 
 // reached reports whether a resourceVersion is another one or a later one.
@@ -147,27 +187,33 @@ func reached(version, until string) bool {
 	return err == nil && order >= 0
 }
 
-// object waits until the cache has an object like that or newer, or it is gone.
-func (c CatchUp) object(ctx context.Context, kind client.Object, want *metav1.PartialObjectMetadata) error {
+// object waits until the cache has an object like that or newer, or the object is gone: then the cache is to have none,
+// or one that was made later.
+func (c CatchUp) object(ctx context.Context, kind client.Object, want *metav1.PartialObjectMetadata, gone bool) error {
 	key := client.ObjectKeyFromObject(want)
+	gvk, err := c.Cached.GroupVersionKindFor(kind)
+	if err != nil {
+		return fmt.Errorf("finding the kind of %T: %w", kind, err)
+	}
+	want.SetGroupVersionKind(gvk)
 	for tries := 1; ; tries++ {
 		if tries%1000 == 0 {
-			c.Log.Warn("nothing is decided yet because the cache is behind the API server", "kind", want.Kind, "object",
+			c.Log.Warn("nothing is decided yet because the cache is behind the API server", "kind", gvk.Kind, "object",
 				key.String())
 		}
 		have, _ := kind.DeepCopyObject().(client.Object)
 		err := c.Cached.Get(ctx, key, have)
-		if client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("reading %s %s from the cache: %w", want.Kind, key, err)
-		}
-		if err == nil {
-			if objects.Version(have) >= objects.Version(want) {
-				return nil
-			}
-		} else if err := c.Live.Get(ctx, key, want); apierrors.IsNotFound(err) {
+		switch {
+		case err == nil && objects.Version(have) >= objects.Version(want), apierrors.IsNotFound(err) && gone:
 			return nil
-		} else if err != nil {
-			return fmt.Errorf("reading %s %s: %w", want.Kind, key, err)
+		case client.IgnoreNotFound(err) != nil:
+			return fmt.Errorf("reading %s %s from the cache: %w", gvk.Kind, key, err)
+		case err != nil:
+			if err := c.Live.Get(ctx, key, want); apierrors.IsNotFound(err) {
+				return nil
+			} else if err != nil {
+				return fmt.Errorf("reading %s %s: %w", gvk.Kind, key, err)
+			}
 		}
 		if !Pause(ctx, 10*time.Millisecond) {
 			return ctx.Err()

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -86,11 +87,14 @@ func (w *Writer) SetFinalizer(ctx context.Context, read client.Object, finalizer
 }
 
 // Finalize is SetFinalizer for an object that is the caller's own: it then has the finalizers and the version that were
-// written. That the object is gone is no error.
+// written. That the object is gone is no error if it is to lose a finalizer. If it is to get one, nothing holds it.
 func (w *Writer) Finalize(ctx context.Context, own client.Object, finalizer string, on bool) error {
 	got, err := w.SetFinalizer(ctx, own, finalizer, on)
+	if apierrors.IsNotFound(err) && !on {
+		return nil
+	}
 	if err != nil {
-		return client.IgnoreNotFound(err)
+		return err
 	}
 	own.SetFinalizers(got.GetFinalizers())
 	own.SetResourceVersion(got.GetResourceVersion())

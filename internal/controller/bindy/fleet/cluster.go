@@ -76,7 +76,7 @@ func (r *clusters) reconcile(ctx context.Context, key client.ObjectKey) (time.Du
 		return 0, r.report(ctx, &cluster,
 			[]dialect.Trouble{{Reason: v1beta1.ReasonInvalidSpec, Message: dialect.Sentence("Nothing was changed: %v.", err)}})
 	}
-	if err := r.withFinalizer(ctx, &cluster, v1beta1.ClusterFinalizer); err != nil {
+	if held, err := r.withFinalizer(ctx, &cluster, v1beta1.ClusterFinalizer); !held {
 		return 0, err
 	}
 	shared := []client.Object{config}

@@ -89,7 +89,7 @@ func (r *instances) reconcile(ctx context.Context, key client.ObjectKey) (time.D
 	if behind, err := r.rollouts.isBehind(ctx, &instance); behind || err != nil {
 		return 0, err
 	}
-	if err := r.withFinalizer(ctx, &instance, v1beta1.InstanceFinalizer); err != nil {
+	if held, err := r.withFinalizer(ctx, &instance, v1beta1.InstanceFinalizer); !held {
 		return 0, err
 	}
 	v.plan = p

@@ -53,9 +53,12 @@ func (o *owners) gone(kind string, key client.ObjectKey) {
 	o.children.Forget(v1beta1.GroupVersion.WithKind(kind).GroupKind(), key)
 }
 
-// withFinalizer puts a finalizer on an object that has it not yet. The object has it then.
-func (o *owners) withFinalizer(ctx context.Context, object client.Object, finalizer string) error {
-	return o.objects.Finalize(ctx, object, finalizer, true)
+// withFinalizer puts a finalizer on an object that has it not yet, and reports whether the object has it now. One that
+// is gone, which the cache does not show yet, is to get no children: they would be deleted, and made again, until it
+// does.
+func (o *owners) withFinalizer(ctx context.Context, object client.Object, finalizer string) (bool, error) {
+	err := o.objects.Finalize(ctx, object, finalizer, true)
+	return err == nil, client.IgnoreNotFound(err)
 }
 
 // withoutFinalizer takes a finalizer of ours off an object, which lets it go.

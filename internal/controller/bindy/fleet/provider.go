@@ -80,7 +80,7 @@ func (r *providers) reconcile(ctx context.Context, key client.ObjectKey) (time.D
 		return 0, r.report(ctx, &provider, nil,
 			[]dialect.Trouble{{Reason: v1beta1.ReasonInvalidSpec, Message: dialect.Sentence("Nothing was changed: %v.", err)}})
 	}
-	if err := r.withFinalizer(ctx, &provider, v1beta1.ProviderFinalizer); err != nil {
+	if held, err := r.withFinalizer(ctx, &provider, v1beta1.ProviderFinalizer); !held {
 		return 0, err
 	}
 	troubles, err := r.apply(ctx, &provider, targets)
