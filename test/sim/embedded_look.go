@@ -143,13 +143,14 @@ func (w *World) silent(r *replica) bool {
 
 func (r *replica) String() string { return "the name server at " + r.at }
 
-// expected reports whether a zone was there already at a time, and is, and is wanted.
+// expected reports whether a zone was there already at a time, and is, and is wanted, and nobody has gone on since then
+// after a pause.
 func (w *World) expected(zone dnsname.Name, at time.Time) bool {
 	wanted := w.wanted(zone)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	c := w.chronicles[zone]
-	return wanted && !c.gone && c.ages[len(c.ages)-1].began.Before(at)
+	return wanted && !c.gone && c.ages[len(c.ages)-1].began.Before(at) && w.wentOn.Before(at)
 }
 
 // called reports whether a Zone has a name, whether it is delivered or not.

@@ -85,6 +85,7 @@ type World struct {
 	faults   []Fault
 	met      int       // of them
 	hurt     time.Time // when one was last met
+	wentOn   time.Time // when a process last did that was stopped for longer than an opening waits
 	seed     uint64
 	times    map[string]int         // effects of a name
 	recent   map[string][]time.Time // those of the last second
