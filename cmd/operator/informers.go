@@ -4,7 +4,9 @@ import (
 	"context"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
@@ -15,6 +17,9 @@ func informers(process context.Context) func(toolscache.ListerWatcher, runtime.O
 	toolscache.Indexers) toolscache.SharedIndexInformer {
 	return func(from toolscache.ListerWatcher, o runtime.Object, every time.Duration,
 		by toolscache.Indexers) toolscache.SharedIndexInformer {
+		if l, ok := from.(*toolscache.ListWatch); ok && l.WatchFuncWithContext != nil {
+			from = leavingNothing(*l)
+		}
 		return &endingInformer{toolscache.NewSharedIndexInformer(from, o, every, by), process}
 	}
 }
@@ -46,4 +51,31 @@ func (e ends) Done() <-chan struct{} {
 		}
 	}()
 	return done.Done()
+}
+
+// leavingNothing has watches end that are stopped. Those of metadata are filtered (controller-runtime 0.25,
+// newGVKFixupWatcher), and a filter waits for ever for somebody to take an event that it has by then (apimachinery
+// 0.37, filteredWatch.loop).
+func leavingNothing(l toolscache.ListWatch) *toolscache.ListWatch {
+	begin := l.WatchFuncWithContext
+	l.WatchFuncWithContext = func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+		w, err := begin(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		return drained{w}, nil
+	}
+	return &l
+}
+
+// drained is a watch whose events somebody takes when it is stopped.
+type drained struct{ watch.Interface }
+
+// Stop implements watch.Interface.
+func (d drained) Stop() {
+	d.Interface.Stop()
+	go func() {
+		for range d.ResultChan() { //nolint:revive // nobody wants them any more
+		}
+	}()
 }

@@ -152,12 +152,10 @@ func (w *World) fail(what string) {
 
 // An operator is one process.
 type operator struct {
-	world  *World
-	end    context.CancelFunc
-	done   chan error
-	deaf   context.Context // ends when its watches do: a moment before it
-	deafen context.CancelFunc
-	admit  http.Handler // nil: nobody is asked for reviews; World.mu guards it
+	world *World
+	end   context.CancelFunc
+	done  chan error
+	admit http.Handler // nil: nobody is asked for reviews; World.mu guards it
 
 	mu    sync.Mutex
 	dead  bool
@@ -175,7 +173,6 @@ type operator struct {
 func (w *World) begin(ctx context.Context) {
 	ctx, end := context.WithCancel(ctx)
 	o := &operator{world: w, end: end, done: make(chan error, 1), raises: map[string]int{}}
-	o.deaf, o.deafen = context.WithCancel(ctx)
 	w.mu.Lock()
 	w.living = append(w.living, o)
 	w.mu.Unlock()
@@ -218,8 +215,7 @@ func (o *operator) crash() {
 	o.mu.Lock()
 	o.dead, o.ended = true, true
 	o.mu.Unlock()
-	o.deafen()
-	time.AfterFunc(restartTime/1000, o.end) // watch.Filter of apimachinery never ends when nobody takes what it has
+	o.end()
 	select {
 	case o.world.crashed <- struct{}{}:
 	default:
@@ -345,9 +341,7 @@ func (o *operator) RoundTrip(r *http.Request) (response *http.Response, err erro
 			return nil, err
 		}
 		if r.URL.Query().Has("watch") {
-			ctx, cancel := context.WithCancel(context.WithValue(r.Context(), follows{}, o))
-			context.AfterFunc(o.deaf, cancel)
-			r = r.WithContext(ctx)
+			r = r.WithContext(context.WithValue(r.Context(), follows{}, o))
 		}
 		return o.asks(r, sent)
 	}
