@@ -42,10 +42,14 @@ func (v *visit) removeStale(ctx context.Context) error {
 	if err := v.f.pod.follower.Remove(ctx, v.name); err != nil {
 		return &controller.Later{After: lastAgain, Err: err} // the zone says already why it is not there
 	}
-	_, unlock := v.z.state.Lock()
+	st, unlock := v.z.state.Lock()
 	v.f.told = nothing
+	others := st.others(v.f)
 	unlock()
 	v.z.pending.wake(v.f.zone) // the pod need not have it to be ready
+	if others {                // the ledger need not have them any more
+		v.z.wakeInstances(v.f.pod.instance)
+	}
 	return nil
 }
 
