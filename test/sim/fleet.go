@@ -92,7 +92,7 @@ func (p *pod) suffer(what string) {
 	case "crash":
 		p.restart()
 	case "hang":
-		p.silent = true
+		p.silent, p.missed = true, true
 	case "mute":
 		p.mute = true
 	}

@@ -124,12 +124,13 @@ func (p *pod) appear(now time.Time) {
 		}
 		soa, _, _ := p.disk.zones.Truth(zone)
 		was, known := t.served[p.of]
-		told := p.disk.boot == p.boot // else it serves what it has
+		told := p.disk.boot == p.boot && !p.missed // else it serves what it has
 		if known && told && rr.SerialLess(soa.Serial, was.serial) && now.Sub(was.since) > lagging {
 			p.wrong("serial %d of %s is served behind the Service after %d", soa.Serial, zone, was.serial)
 		}
 		p.serve(t, soa.Serial)
 	}
+	p.missed = false
 	if p.disk.boot != p.boot {
 		return
 	}

@@ -82,6 +82,7 @@ type pod struct {
 	keys     secretKeys
 	remounts time.Time // when it has other keys; zero: it has those that there are
 	silent   bool      // nothing answers
+	missed   bool      // and when it is ready again, it may lack what came meanwhile
 	mute     bool      // the sidecar does not answer
 }
 

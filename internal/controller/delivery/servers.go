@@ -176,6 +176,21 @@ func (s *Servers) Restarted(server string) {
 	}
 }
 
+// Returned says that a server is there again: what failed there is tried again at once.
+func (s *Servers) Returned(server string) {
+	st, unlock := s.state.Lock()
+	defer unlock()
+	for _, z := range st.zones {
+		for _, l := range z.feeds {
+			for key, a := range l.at {
+				if key.target.Server == server && a.report != nil && a.report.Err != nil {
+					st.engine.Poke(key.target)
+				}
+			}
+		}
+	}
+}
+
 // at returns the attachment of what the Zone is now to a server, nil if there is none.
 func (z *delivery) at(server string) *attached {
 	l := z.current()

@@ -229,7 +229,7 @@ func TestNobodyWritesWhoMayNotLeadAnyMore(t *testing.T) {
 	a.b.Objects.Leads = func() bool { return false }
 	_, applying := a.o.children.Apply(a.Ctx, a.owner, a.deployment())
 	_, removing := a.o.children.Remove(a.Ctx, a.owner, a.deployment())
-	finalizing := a.o.withFinalizer(a.Ctx, a.owner, v1beta1.InstanceFinalizer)
+	_, finalizing := a.o.withFinalizer(a.Ctx, a.owner, v1beta1.InstanceFinalizer)
 	reporting := a.o.writeStatus(a.Ctx, a.owner, v1beta1.Bind9InstanceStatus{}, v1beta1.Bind9InstanceStatus{ZonesCount: 1})
 	for what, err := range map[string]error{"applying": applying, "a finalizer": finalizing, "a status": reporting} {
 		if !errors.Is(err, objects.ErrNotLeading) {
@@ -245,11 +245,11 @@ func TestOthersFinalizersStay(t *testing.T) {
 	a := newApplying(t)
 	stale := a.owner.DeepCopy()
 	a.Patch(a.Instance(a.ns, "one"), `{"metadata":{"finalizers":["example.org/wait"]}}`)
-	if err := a.o.withFinalizer(a.Ctx, stale, v1beta1.InstanceFinalizer); !apierrors.IsConflict(err) {
-		t.Errorf("of a stale object it is said: %v", err)
+	if held, err := a.o.withFinalizer(a.Ctx, stale, v1beta1.InstanceFinalizer); held || !apierrors.IsConflict(err) {
+		t.Errorf("of a stale object it is said: %v, %v", held, err)
 	}
-	if err := a.o.withFinalizer(a.Ctx, a.Instance(a.ns, "one"), v1beta1.InstanceFinalizer); err != nil {
-		t.Fatal(err)
+	if held, err := a.o.withFinalizer(a.Ctx, a.Instance(a.ns, "one"), v1beta1.InstanceFinalizer); !held || err != nil {
+		t.Fatalf("of the object it is said: %v, %v", held, err)
 	}
 	if got := a.Instance(a.ns, "one").Finalizers; len(got) != 2 {
 		t.Errorf("the finalizers are %v", got)

@@ -188,12 +188,14 @@ func (l *look) host(ctx context.Context) (*host, error) {
 		}
 		if before != nil && before.primary == out.primary {
 			if known := before.known(p); known != nil {
-				now := p.starts
-				p = known
-				if p.starts != now {
-					p.starts = now
-					defer l.z.restarted(p)
+				switch {
+				case known.starts != p.starts:
+					defer l.z.restarted(known)
+				case p.ready && !known.ready:
+					defer l.z.returned(known)
 				}
+				known.starts, known.ready = p.starts, p.ready
+				p = known
 			}
 		}
 		has, err := l.equip(ctx, p, s.TransferSecretAt(&pods[n]))
@@ -257,6 +259,15 @@ func (z *Zones) restarted(p *Pod) {
 	st, unlock := z.state.Lock()
 	defer unlock()
 	st.forgetAt(p.UID, func(*follow) bool { return true })
+}
+
+// returned has a pod that is ready again get what it missed. Its Service leads to it by now.
+func (z *Zones) returned(p *Pod) {
+	if p.primary {
+		for _, s := range z.allServers() {
+			s.Returned(p.server.Name)
+		}
+	}
 }
 
 var errNoKeys = errors.New("there are no keys yet")

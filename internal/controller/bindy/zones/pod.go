@@ -36,6 +36,7 @@ type Pod struct {
 	address  netip.AddrPort // DNS
 	primary  bool
 	starts   int32 // of named; of Look
+	ready    bool  // of Look
 
 	server   delivery.Server // of a primary
 	follower Follower        // of a secondary, and of a primary in zones that another one signs
@@ -139,7 +140,7 @@ func (l *look) pod(p *corev1.Pod, primary bool) *Pod {
 	return &Pod{
 		UID: p.UID, DNS: dns.String(), Sidecar: "http://" + sidecar, zones: l.z, key: client.ObjectKeyFromObject(p),
 		instance: client.ObjectKeyFromObject(l.server.Instance), address: dns, primary: primary,
-		starts: dialect.RestartsOf(p, dialect.NamedContainer),
+		starts: dialect.RestartsOf(p, dialect.NamedContainer), ready: dialect.WasReady(p),
 	}
 }
 
