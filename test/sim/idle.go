@@ -23,6 +23,17 @@ func (w *World) calm() {
 	w.judgeIdle("although nothing happens: ", w.effects[before:])
 }
 
+// unread is from when on servers have not been read again since one came back with what was kept. Who takes over counts
+// the time to an audit anew.
+func (w *World) unread() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.hurt.After(w.lost) && w.hurt.Before(w.lost.Add(auditAfter)) {
+		return w.hurt
+	}
+	return w.lost
+}
+
 // succeed has all operators crash, and waits for an hour in which others lead. They find all as it is to be.
 func (w *World) succeed() {
 	w.mu.Lock()

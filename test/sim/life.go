@@ -236,7 +236,7 @@ func (l Life) Live(ctx context.Context, kinds *Kinds, run Run) (Outcome, error) 
 		return Outcome{}, errors.New("no operator was started: write a step begin")
 	}
 	<-time.After(calmAfter)
-	if since := w.api.store.now().Sub(w.lost); since < auditAfter {
+	if since := w.api.store.now().Sub(w.unread()); since < auditAfter {
 		<-time.After(auditAfter - since)
 	}
 	w.calm()
