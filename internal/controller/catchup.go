@@ -157,12 +157,13 @@ func (c CatchUp) changes(ctx context.Context, kind client.Object,
 	var all []watch.Event
 	for e := range events.ResultChan() {
 		o, ok := e.Object.(*metav1.PartialObjectMetadata)
-		switch {
-		case !ok: // such as that the API server does not know any more what was before
+		if !ok { // such as that the API server does not know any more what was before
 			return nil, false
-		case e.Type != watch.Bookmark:
+		}
+		if e.Type != watch.Bookmark {
 			all = append(all, e)
-		case reached(o.ResourceVersion, until.ResourceVersion):
+		}
+		if reached(o.ResourceVersion, until.ResourceVersion) { // no bookmark follows an event of its version
 			return all, true
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -52,18 +53,8 @@ func TestANewLeaderDoesNotListManyRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	var further atomic.Int32
-	config := rest.CopyConfig(c.config)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return pages{next, &further} })
-	counted, err := client.NewWithWatch(config, client.Options{Scheme: c.scheme})
-	if err != nil {
-		t.Fatal(err)
-	}
-	catchUp := controller.CatchUp{Live: counted, Cached: l.Client, Cache: l.Cache, Log: l.Log, Many: 1}
-	early, cancel := context.WithTimeout(c.ctx, 4*time.Second) // longer than it asks for changes
-	defer cancel()
-	if err := catchUp.Try(early, &v1alpha1.Record{}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("it does not wait for a Record that its cache lacks: %v", err)
-	}
+	catchUp := controller.CatchUp{Live: c.counted(&further), Cached: l.Client, Cache: l.Cache, Log: l.Log, Many: 1}
+	c.waits(catchUp, "for a Record that its cache lacks")
 	l.watch.open()
 	if err := catchUp.Try(c.ctx, &v1alpha1.Record{}); err != nil {
 		t.Fatal(err)
@@ -71,7 +62,43 @@ func TestANewLeaderDoesNotListManyRecords(t *testing.T) {
 	if err := l.Client.Get(c.ctx, client.ObjectKeyFromObject(late), &v1alpha1.Record{}); err != nil {
 		t.Errorf("it goes on without a Record: %v", err)
 	}
+	l.watch.close()
+	if err := c.live.Delete(c.ctx, late); err != nil {
+		t.Fatal(err)
+	}
+	c.waits(catchUp, "for its cache to lose a Record that is gone")
 	if n := further.Load(); n > 0 {
 		t.Errorf("it lists %d further pages of Records", n)
+	}
+	catchUp.Many = 0
+	c.waits(catchUp, "for its cache to lose a Record that a list does not have")
+	l.watch.open()
+	if err := catchUp.Try(c.ctx, &v1alpha1.Record{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Client.Get(c.ctx, client.ObjectKeyFromObject(late), late); !apierrors.IsNotFound(err) {
+		t.Errorf("it goes on with a Record that is gone: %v", err)
+	}
+}
+
+// counted is a client that counts the further pages of lists.
+func (c *cluster) counted(further *atomic.Int32) client.WithWatch {
+	c.t.Helper()
+	config := rest.CopyConfig(c.config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return pages{next, further} })
+	counted, err := client.NewWithWatch(config, client.Options{Scheme: c.scheme})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return counted
+}
+
+// waits looks whether a CatchUp still waits after longer than it asks for changes.
+func (c *cluster) waits(catchUp controller.CatchUp, what string) {
+	c.t.Helper()
+	early, cancel := context.WithTimeout(c.ctx, 4*time.Second)
+	defer cancel()
+	if err := catchUp.Try(early, &v1alpha1.Record{}); !errors.Is(err, context.DeadlineExceeded) {
+		c.t.Errorf("it does not wait %s: %v", what, err)
 	}
 }
