@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"iter"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -156,23 +157,16 @@ func (s *Servers) Refused(id zone.ID) bool {
 func (s *Servers) Restarted(server string) {
 	st, unlock := s.state.Lock()
 	defer unlock()
-	for id, z := range st.zones {
-		for _, l := range z.feeds {
-			for key, a := range l.at {
-				if key.target.Server != server {
-					continue
-				}
-				st.engine.Audit(key.target)
-				if a.leaving {
-					continue
-				}
-				again := *a
-				again.report = nil
-				l.at[key] = &again
-				st.engine.Attach(key.target, l.attachment(key.place, &again))
-				s.queue.Enqueue(id)
-			}
+	for l, key := range st.attachedTo(server) {
+		st.engine.Audit(key.target)
+		if l.at[key].leaving {
+			continue
 		}
+		again := *l.at[key]
+		again.report = nil
+		l.at[key] = &again
+		st.engine.Attach(key.target, l.attachment(key.place, &again))
+		s.queue.Enqueue(l.zone)
 	}
 }
 
@@ -180,11 +174,22 @@ func (s *Servers) Restarted(server string) {
 func (s *Servers) Returned(server string) {
 	st, unlock := s.state.Lock()
 	defer unlock()
-	for _, z := range st.zones {
-		for _, l := range z.feeds {
-			for key, a := range l.at {
-				if key.target.Server == server && a.report != nil && a.report.Err != nil {
-					st.engine.Poke(key.target)
+	for l, key := range st.attachedTo(server) {
+		if r := l.at[key].report; r != nil && r.Err != nil {
+			st.engine.Poke(key.target)
+		}
+	}
+}
+
+// attachedTo are the feeds that are attached to a server, of whatever Zone, and where.
+func (st *state) attachedTo(server string) iter.Seq2[*zoneFeed, attachmentKey] {
+	return func(yield func(*zoneFeed, attachmentKey) bool) {
+		for _, z := range st.zones {
+			for _, l := range z.feeds {
+				for key := range l.at {
+					if key.target.Server == server && !yield(l, key) {
+						return
+					}
 				}
 			}
 		}
