@@ -65,6 +65,7 @@ type Ledger interface {
 // same name replaces what it was.
 type Attachment struct {
 	Name    string // such as the Backend object's
+	Version uint64 // the caller's, who may tell by it what a Report is about
 	Feed    *Feed
 	Backend backend.Backend
 	Kind    string    // of the backend, for metrics

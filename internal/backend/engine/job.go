@@ -70,7 +70,7 @@ func (w *worker) takeJob() (job, bool) {
 		t.standing.seq = 0
 	}
 	now := t.scheduler.now()
-	j.due = t.audit
+	j.due, t.audit = t.audit, time.Time{}
 	j.audit = !j.due.IsZero() && !now.Before(j.due)
 	if late := w.engine.cfg.Late; late != nil && !w.overlay && !a.Observe {
 		s.distrust(&j, late(), now)

@@ -7,9 +7,10 @@ import (
 
 // A Report says how an attachment to a target stands. It is sent when that has changed, and says all of it again.
 type Report struct {
-	Target backend.TargetKey
-	Name   string // of the attachment
-	Feed   string // FeedConfig.ID
+	Target  backend.TargetKey
+	Name    string // of the attachment
+	Version uint64 // likewise
+	Feed    string // FeedConfig.ID
 
 	// Seq is the newest sequence number of Feed.Publish whose content the target has confirmed, apart from Refused sets;
 	// 0 when none has. Under Observe it is the one that the Difference is about.

@@ -84,10 +84,11 @@ func (t *target) conclude(s *state, j *job, err error) {
 	a.feed.hear()
 	s.err = err
 	a.err = err
-	if j.read && t.audit.Equal(j.due) {
-		// else somebody has asked for one meanwhile, and may not mean what was read by then
-		t.audit = j.nextAudit(cfg, now)
+	due := j.due
+	if j.read {
+		due = j.nextAudit(cfg, now)
 	}
+	t.audit = earlier(t.audit, due) // somebody may have asked for one meanwhile, and not mean what was read by then
 	class := backend.Class(err)
 	if err == nil {
 		t.keep(s, j)
@@ -204,8 +205,8 @@ func (t *target) finish() (gone bool) {
 func (t *target) reports(s *state, j *job) []Report {
 	var news []Report
 	for name, a := range t.attachments {
-		if !a.known {
-			continue
+		if !a.known || !j.ready && a.Feed == j.feed && !a.parting {
+			continue // the run knew nothing of it, or of what is wanted there
 		}
 		r := t.report(s, j, a)
 		now := reported{r.Seq, r.Serial, backend.Class(r.Err), errorText(r.Err), s.refused.generation, s.diffGen,
@@ -225,7 +226,7 @@ func (t *target) reports(s *state, j *job) []Report {
 // report says how one attachment stands after a run. One that was leaving when the run began is withdrawn when another
 // of its feed stays, or when the run put the target in order without it.
 func (t *target) report(s *state, j *job, a *attachment) Report {
-	r := Report{Target: t.TargetKey, Name: a.Name, Feed: a.Feed.id, Foreign: s.foreign, Untaken: s.untaken}
+	r := Report{Target: t.TargetKey, Name: a.Name, Version: a.Version, Feed: a.Feed.id, Foreign: s.foreign, Untaken: s.untaken}
 	if a.Feed != j.feed && !a.leaving {
 		r.Err = &backend.Error{Class: backend.ErrHeld, Err: errors.New("zone " + j.feed.id + " is older and has this target")}
 		return r

@@ -356,24 +356,48 @@ func TestAChangeThatAServerLosesBeforeItIsReadBackIsSentAgain(t *testing.T) {
 	})
 }
 
+// TestARunSaysNothingBeforeThereIsAContent of a server that has heard nothing yet.
+func TestARunSaysNothingBeforeThereIsAContent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, s := serverWith(bindLike, zoneName)
+		b := newBench(t, nil)
+		f := b.feed(zoneName)
+		b.attachAll(f, s)
+		b.pass(time.Minute)
+		if b.count() != 0 {
+			t.Errorf("before there is a content, the attachment hears %+v", b.last("0"))
+		}
+		f.Publish(version(0), nil)
+		b.pass(time.Minute)
+		if r := b.last("0"); r.Seq != 1 {
+			t.Errorf("of the first content, the attachment hears %+v", r)
+		}
+	})
+}
+
+// TestAnAuditThatIsAskedForAfterARunHasReadIsDone also where that is the moment in which the run's own was asked for.
 func TestAnAuditThatIsAskedForAfterARunHasReadIsDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, s := serverWith(backendtest.Profile{Limits: backend.Limits{Confirms: true}}, zoneName)
 		b := newBench(t, nil)
 		f := b.feed(zoneName)
-		f.Publish(version(0), nil)
-		asked := false
-		s.setApply(func(backend.Batch) error {
-			if !asked {
-				asked = true
-				b.engine.Audit(target("s", zoneName))
+		for i := range 2 {
+			f.Publish(version(i), wwwKey)
+			asked := false
+			s.setApply(func(backend.Batch) error {
+				if !asked {
+					asked = true
+					b.engine.Audit(target("s", zoneName))
+				}
+				return nil
+			})
+			reads := s.reads
+			b.engine.Audit(target("s", zoneName))
+			b.engine.Attach(target("s", zoneName), engine.Attachment{Name: "0", Feed: f, Backend: s, Audit: -1})
+			b.pass(time.Minute)
+			if n := s.reads - reads; n < 2 {
+				t.Errorf("the server was read %d times", n)
 			}
-			return nil
-		})
-		b.engine.Attach(target("s", zoneName), engine.Attachment{Name: "0", Feed: f, Backend: s, Audit: -1})
-		b.pass(time.Minute)
-		if s.reads < 2 {
-			t.Errorf("the server was read %d times", s.reads)
 		}
 	})
 }

@@ -84,7 +84,8 @@ type state struct {
 	opening opening
 	heirs   heirs
 
-	follower core.Follower
+	attachings uint64 // so far
+	follower   core.Follower
 }
 
 // Config is what Deliveries need.

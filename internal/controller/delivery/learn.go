@@ -23,8 +23,9 @@ func (d *Deliveries) Learn(id zone.ID, sets rr.Sets) {
 		l.written, l.larger = written.Sets(), true
 		for key, a := range l.at {
 			a.unread = true
-			st.engine.Attach(key.target, l.attachment(key.place, a))
+			// First: a run that has the sets and does not read would find that they are not there, and forget them.
 			st.engine.Audit(key.target)
+			st.attachAs(l, key, a)
 		}
 	}
 }

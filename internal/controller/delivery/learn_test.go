@@ -7,6 +7,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/backendtest"
+	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/core"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -73,6 +74,29 @@ func TestNothingIsForgottenOfAZoneBeforeItHasBeenLookedAt(t *testing.T) {
 	w.PutZone(zone.Zone{ID: id, Created: born, Where: zone.Where{Name: parse(t, "example.org.")}, TTL: 60})
 	d.Settle(core.Settlement{Delta: w.Settle(), View: w})
 	check("before what is stored has been read")
+}
+
+// TestWhatIsHeardLateSaysNothingOfWhatWasLearntMeanwhile has a report on its way while more is learnt.
+func TestWhatIsHeardLateSaysNothingOfWhatWasLearntMeanwhile(t *testing.T) {
+	play(t, func(s *stage) {
+		m := s.server("one", "example.org.", backendtest.Profile{})
+		s.place("one", keeping)
+		s.zone("org", "example.org.", "one")
+		s.record("www", "www.example.org.", "192.0.2.1")
+		m.SetDown(true)
+		st, unlock := s.d.state.Lock()
+		var last engine.Report
+		for _, a := range st.zones[zoneID("org")].current().at {
+			last = *a.report
+		}
+		e := st.engine
+		unlock()
+		s.d.Learn(zoneID("org"), rr.Sets{})
+		e.report(last)
+		if s.d.ZoneOutcome(zoneID("org")).Confirmed {
+			t.Error("the server has not been read since, and the ledger is not needed")
+		}
+	})
 }
 
 func TestTheLedgerIsNeededUntilEveryServerIsReadOrHasLostTheZone(t *testing.T) {

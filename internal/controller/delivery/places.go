@@ -86,7 +86,7 @@ func (p *Places) Unsure(name string) bool {
 		}
 		for _, l := range z.feeds {
 			for key, a := range l.at {
-				if key.place == name && a.report == nil && !a.leaving {
+				if key.place == name && a.report == nil && !a.leaving && !l.held {
 					return true
 				}
 			}

@@ -16,7 +16,7 @@ func (st *state) hear(l *zoneFeed, r engine.Report) (tell func()) {
 	key := attachmentKey{l.placeOf(r.Name), r.Target}
 	a := l.at[key]
 	switch {
-	case a == nil:
+	case a == nil, r.Version != a.version:
 		return nil
 	case r.Withdrawn:
 		return st.hearWithdrawn(l, key)

@@ -164,8 +164,7 @@ func (s *Servers) Restarted(server string) {
 		}
 		again := *l.at[key]
 		again.report = nil
-		l.at[key] = &again
-		st.engine.Attach(key.target, l.attachment(key.place, &again))
+		st.attachAs(l, key, &again)
 		s.queue.Enqueue(l.zone)
 	}
 }

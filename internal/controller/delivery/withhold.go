@@ -29,7 +29,7 @@ func (st *state) updateClient(l *zoneFeed, key attachmentKey, a *attached, p *Pl
 	if p.Stopped() {
 		if !controller.SameOutcome(a.without, p.Problem) {
 			a.client, a.without = &withheld{a.client.Limits(), p.Problem.Message}, p.Problem
-			st.engine.Attach(key.target, l.attachment(key.place, a))
+			st.attachAs(l, key, a)
 		}
 		return
 	}
@@ -37,7 +37,7 @@ func (st *state) updateClient(l *zoneFeed, key attachmentKey, a *attached, p *Pl
 		if s.Name == key.target.Server && s.View == key.target.View && (s.Backend != a.client || l.otherwiseHeld(a, p)) {
 			a.client, a.without = s.Backend, nil
 			a.protection, a.approved = p.Protection, l.approved
-			st.engine.Attach(key.target, l.attachment(key.place, a))
+			st.attachAs(l, key, a)
 		}
 	}
 }

@@ -88,6 +88,7 @@ type attached struct {
 	report     *engine.Report
 	unread     bool // the server may have more than it had when it was last read
 
+	version   uint64 // of reports about it
 	confirmed uint32 // serial of the zone, of a server with serials of its own: see serialAt
 }
 
@@ -213,7 +214,7 @@ func (st *state) attach(z *delivery, l *zoneFeed, wanted []*Place) {
 			}
 			if a.restore && l.signed {
 				a.restore = false // without its fleet, it would not be signed again
-				st.engine.Attach(key.target, l.attachment(key.place, a))
+				st.attachAs(l, key, a)
 			}
 			st.updateClient(l, key, a, p)
 		}
@@ -300,8 +301,10 @@ func (l *zoneFeed) newAttached(p *Place, s Server) *attached {
 		protection: p.Protection, approved: l.approved, restore: p.Passing}
 }
 
+// attachAs attaches a server, or does so again. What is still on its way to be heard was about what it was before.
 func (st *state) attachAs(l *zoneFeed, key attachmentKey, a *attached) {
-	l.at[key] = a
+	st.attachings++
+	a.version, l.at[key] = st.attachings, a
 	delete(l.rid, key)
 	st.engine.Attach(key.target, l.attachment(key.place, a))
 }
@@ -320,7 +323,7 @@ const attachedFor = " for "
 // them keeps foreign sets.
 func (l *zoneFeed) attachment(name string, a *attached) engine.Attachment {
 	return engine.Attachment{
-		Name: l.as(name), Feed: l.feed, Backend: a.client, Kind: a.kind, Since: a.since,
+		Name: l.as(name), Version: a.version, Feed: l.feed, Backend: a.client, Kind: a.kind, Since: a.since,
 		Keep: a.keep, Registry: a.registry, Written: l.written, Observe: a.observe, Audit: a.audit, Withdraw: a.leaving,
 		Exact: l.exact, Protection: a.protection, Approved: a.approved, Restore: a.restore,
 	}
