@@ -88,7 +88,8 @@ func (t *target) conclude(s *state, j *job, err error) {
 	if j.read {
 		due = j.nextAudit(cfg, now)
 	}
-	t.audit = earlier(t.audit, due) // somebody may have asked for one meanwhile, and not mean what was read by then
+	// Somebody may have asked for one meanwhile, and not mean what was read by then.
+	t.audit = earlier(t.audit, due)
 	class := backend.Class(err)
 	if err == nil {
 		t.keep(s, j)
@@ -226,7 +227,8 @@ func (t *target) reports(s *state, j *job) []Report {
 // report says how one attachment stands after a run. One that was leaving when the run began is withdrawn when another
 // of its feed stays, or when the run put the target in order without it.
 func (t *target) report(s *state, j *job, a *attachment) Report {
-	r := Report{Target: t.TargetKey, Name: a.Name, Version: a.Version, Feed: a.Feed.id, Foreign: s.foreign, Untaken: s.untaken}
+	r := Report{Target: t.TargetKey, Name: a.Name, Version: a.Version, Feed: a.Feed.id, Foreign: s.foreign,
+		Untaken: s.untaken}
 	if a.Feed != j.feed && !a.leaving {
 		r.Err = &backend.Error{Class: backend.ErrHeld, Err: errors.New("zone " + j.feed.id + " is older and has this target")}
 		return r
