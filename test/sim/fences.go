@@ -172,9 +172,6 @@ func (c *crew) contested() bool {
 
 // hurry notes it as wrong if something is done again and again without a pause. mu is held.
 func (w *World) hurry(what string) {
-	if w.crew.contested() {
-		return
-	}
 	now := w.now()
 	w.recent[what] = slices.DeleteFunc(append(w.recent[what], now), func(at time.Time) bool {
 		return now.Sub(at) >= time.Second
