@@ -251,8 +251,10 @@ func (w *World) replicated(ctx context.Context) string {
 		var out strings.Builder
 		for _, zone := range slices.SortedFunc(maps.Keys(r.seen), dnsname.Name.Compare) {
 			fmt.Fprintf(&out, " %s\n%s", zone, contentOf(r.seen[zone].sets))
-			if last := w.chronicles[zone]; last.gone || last.ages[len(last.ages)-1].last != r.seen[zone].serial {
-				w.fail(fmt.Sprintf("%s has serial %d of %s, which is not the last", r, r.seen[zone].serial, zone))
+			// Who led next may have copied a zone that was removed for a moment before it heard of that, and go on with it.
+			last := w.chronicles[zone]
+			if serial := last.ages[len(last.ages)-1].last; last.gone && !w.wanted(zone) || serial != r.seen[zone].serial {
+				w.fail(fmt.Sprintf("%s has serial %d of %s, where the last is %d", r, r.seen[zone].serial, zone, serial))
 			}
 			if !w.called(zone) {
 				w.fail(fmt.Sprintf("%s has %s in the end, which no Zone is", r, zone))

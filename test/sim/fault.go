@@ -81,6 +81,7 @@ func (w *World) count(what string) Kind {
 	for _, f := range w.faults {
 		if f.Effect == "" && f.At == len(w.effects) || f.Effect == what && f.At == w.times[what] {
 			w.met, w.hurt = w.met+1, w.api.store.now()
+			w.eyes.putOff()
 			return f.Kind
 		}
 	}

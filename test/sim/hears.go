@@ -16,7 +16,7 @@ import (
 // hears looks at what an object's status says at this moment: a server has what is said to be there, or had it since
 // the object says what it says now, and nobody has looked since. mu is held.
 func (w *witness) hears(r ref, object *unstructured.Unstructured) {
-	since := later(w.born[r].at, w.now().Add(-auditAfter))
+	since := later(w.born[r].at, w.lastAudit())
 	set, says := w.said(r, object, since)
 	if !says || len(set.Data) == 0 || len(w.scopes) == 0 && r.kind.Kind == "Record" {
 		return // in a life without name servers those of a fleet have it: see serves
@@ -24,6 +24,42 @@ func (w *witness) hears(r ref, object *unstructured.Unstructured) {
 	if !w.anyHas(set, since) {
 		w.notef("%s is said to be served, and no server has, or had, %s %q since it is wanted", r, set.Key(), set.Data)
 	}
+}
+
+// lastAudit is from when on servers have been read, at the latest. mu is held.
+func (w *witness) lastAudit() time.Time {
+	since := w.now().Add(-auditAfter)
+	if w.unread.After(since) && w.lost.Before(since) {
+		return w.lost
+	}
+	return since
+}
+
+// loses notes that a server has come back with what was kept, or may take what it refused: an audit finds that.
+func (w *witness) loses() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := w.now()
+	if !now.Before(w.unread.Add(auditAfter)) {
+		w.lost = now
+	}
+	w.unread = now
+}
+
+// putOff notes a fault: who takes over counts the time to an audit anew.
+func (w *witness) putOff() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if now := w.now(); now.Before(w.unread.Add(auditAfter)) {
+		w.unread = now
+	}
+}
+
+// untilAudit is how long it takes until all servers have been read since one lost something.
+func (w *witness) untilAudit() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.unread.Add(auditAfter).Sub(w.now())
 }
 
 // said returns what an object's status says that a server has, or had since then, as the object is now.

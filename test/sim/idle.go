@@ -11,27 +11,25 @@ import (
 // calm waits for an hour in which nobody is to write anything but the Lease. One in which an operator meets a fault, at
 // a health check, is none: who takes over fills its own name server.
 func (w *World) calm() {
+	var before int
+	w.audited()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var before int
 	for met := -1; met != w.met; {
 		before, met = len(w.effects), w.met
 		w.mu.Unlock()
 		<-time.After(idleFor)
+		w.audited()
 		w.mu.Lock()
 	}
 	w.judgeIdle("although nothing happens: ", w.effects[before:])
 }
 
-// unread is from when on servers have not been read again since one came back with what was kept. Who takes over counts
-// the time to an audit anew.
-func (w *World) unread() time.Time {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.hurt.After(w.lost) && w.hurt.Before(w.lost.Add(auditAfter)) {
-		return w.hurt
+// audited waits until all servers have been read since they lost something.
+func (w *World) audited() {
+	for wait := w.eyes.untilAudit(); wait > 0; wait = w.eyes.untilAudit() {
+		<-time.After(wait)
 	}
-	return w.lost
 }
 
 // succeed has all operators crash, and waits for an hour in which others lead. They find all as it is to be.

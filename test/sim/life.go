@@ -236,9 +236,6 @@ func (l Life) Live(ctx context.Context, kinds *Kinds, run Run) (Outcome, error) 
 		return Outcome{}, errors.New("no operator was started: write a step begin")
 	}
 	<-time.After(calmAfter)
-	if since := w.api.store.now().Sub(w.unread()); since < auditAfter {
-		<-time.After(auditAfter - since)
-	}
 	w.calm()
 	endWatch()
 	state := w.replicated(ctx)
@@ -370,7 +367,7 @@ func (w *World) serverStep(s *server, words []string) error {
 	case "keep":
 		return w.restore(s, words)
 	case "lose":
-		w.lost = w.api.store.now()
+		w.eyes.loses()
 		return w.restore(s, words)
 	default:
 		return errors.New("there is no such step")

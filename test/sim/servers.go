@@ -39,7 +39,7 @@ func (w *World) excuse(s *server, at string, zone dnsname.Name) {
 func (w *World) spoil(s *server, words []string) error {
 	switch {
 	case words[0] == "forget" && len(words) == 2:
-		w.lost = w.api.store.now()
+		w.eyes.loses()
 		for _, zone := range s.Zones() {
 			s.Forget(zone)
 			w.excuse(s, words[1], zone)
@@ -51,8 +51,10 @@ func (w *World) spoil(s *server, words []string) error {
 		if err != nil {
 			return err
 		}
-		w.lost = w.api.store.now() // refused sets are tried again at an audit
-		s.SetRefused(name, words[0] == "refuse")
+		w.eyes.loses() // refused sets are tried again at an audit
+		if s.SetRefused(name, words[0] == "refuse"); words[0] == "refuse" {
+			w.eyes.picks(words[1])
+		}
 	case words[0] == "slow" && len(words) == 3:
 		d, err := time.ParseDuration(words[2])
 		if err != nil {

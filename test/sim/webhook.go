@@ -84,7 +84,7 @@ func (h *webhook) step(words []string) error {
 	case "keep":
 		h.kept = h.records.Records()
 	case "lose":
-		h.world.lost = h.world.api.store.now()
+		h.world.eyes.loses()
 		return h.lose()
 	default:
 		return errors.New("there is no such step")

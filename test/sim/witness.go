@@ -36,6 +36,9 @@ type witness struct {
 	born     map[ref]birth
 	scopes   map[string]plan.Scope // what name servers make of what they are told
 	refused  map[string]string     // a value that a server of a DNSClass does not take
+	picky    map[string]bool       // name servers that have refused a name, and may have little of what is wanted
+	lost     time.Time             // when a server first lost what no audit has found since
+	unread   time.Time             // from when on the time to that audit counts
 	silences []silence
 	books    books
 	reserves reserves
@@ -69,7 +72,8 @@ type value struct {
 
 func newWitness(now func() time.Time, sources []string) *witness {
 	return &witness{now: now, wishes: newWishes(newAsking(sources)), held: map[string]map[string]*holding{},
-		born: map[ref]birth{}, scopes: map[string]plan.Scope{}, refused: map[string]string{}, changed: map[string]time.Time{},
+		born: map[ref]birth{}, scopes: map[string]plan.Scope{}, refused: map[string]string{}, picky: map[string]bool{},
+		changed:  map[string]time.Time{},
 		books:    books{sets: map[ref]rr.Sets{}, ceilings: map[ref]uint32{}, used: map[ref]uint32{}},
 		reserves: newReserves(), stays: map[stay]time.Time{}, parted: map[string]time.Time{}}
 }
@@ -246,11 +250,11 @@ func (t notice) judge(m backendtest.Message) {
 	}
 }
 
-// neverEmpty reports whether a zone was wanted at the server, with something in it, as long as something has been
-// there.
+// neverEmpty reports whether a zone was wanted at the server, with something in it that it takes, as long as something
+// has been there.
 func (t notice) neverEmpty() bool {
 	a, full := t.want.places[t.at], t.holding.full
-	return a != nil && !a.since.IsZero() && !full.IsZero() && !t.want.empty(t.want.sets) &&
+	return a != nil && !t.picky[t.at] && !a.since.IsZero() && !full.IsZero() && !t.want.empty(t.want.sets) &&
 		t.wantedSince(later(a.since, t.want.bare), full)
 }
 
@@ -265,6 +269,13 @@ func (w *witness) refuses(at, value string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.refused[at] = value
+}
+
+// picks is told that a name server refuses a name from now on.
+func (w *witness) picks(at string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.picky[at] = true
 }
 
 // judgeDeletion looks at a set that goes. Where its successor is refused, it goes all the same.

@@ -73,7 +73,6 @@ type World struct {
 	nodes *nodes           // nil: there are none
 	crew  crew
 	eyes  *witness
-	lost  time.Time // when a server last came back with what was kept; only steps look at it
 
 	mu       sync.Mutex
 	servers  map[string]*server  // by address
