@@ -135,6 +135,8 @@ func TestThatABackendHasGotOnIsSmallNews(t *testing.T) {
 			&controller.Later{After: statusRest * 4 / 5}},
 		{"nor longer for what comes later", 0, statusRest / 5, at(&one, ""), at(&two, ""), pending, true,
 			&controller.Later{After: statusRest * 4 / 5}},
+		{"what comes sooner still does", 0, statusRest / 5, at(&one, ""), at(&two, ""), &controller.Later{}, true,
+			&controller.Later{}},
 		{"it does not wait for long", 0, statusRest, at(&one, ""), at(&two, ""), pending, false, pending},
 		{"of a large zone it goes with the content", time.Second, time.Hour, at(&one, ""), at(&two, ""), pending, true,
 			pending},

@@ -1,6 +1,7 @@
 package kubizone
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -84,7 +85,10 @@ func (k *Controller) restSerials(id zone.ID, z *v1alpha1.Zone, want *v1alpha1.Zo
 		want.Backends = z.Status.Backends
 	case wait > 0:
 		want.Backends = z.Status.Backends
-		later = &controller.Later{After: wait} // which is no later than any other
+		var then *controller.Later
+		if !errors.As(later, &then) || then.After > wait {
+			later = &controller.Later{After: wait}
+		}
 	default:
 		s.told = now
 	}
