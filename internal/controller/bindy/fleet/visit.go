@@ -101,9 +101,7 @@ func (v *visit) keepUp(ctx context.Context, problem *dialect.Trouble) (time.Dura
 	looked := v.lookForZones(ctx, client.ObjectKeyFromObject(v.instance))
 	var err error
 	if v.pods, err = v.servers.Pods(ctx, &dialect.Server{Instance: v.instance}); err == nil {
-		if len(v.listed) > 0 {
-			v.sweep(ctx)
-		}
+		v.sweep(ctx)
 		v.declare(ctx)
 	}
 	return v.after, errors.Join(looked, err, v.report(ctx))

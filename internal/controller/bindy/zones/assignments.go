@@ -285,9 +285,7 @@ type servedZone struct {
 
 // servedZone returns what is to be known of a zone that instances have.
 func (st *state) servedZone(id zone.ID) (servedZone, bool) {
-	ref := v1beta1.InstanceZone{ZoneReference: v1beta1.ZoneReference{
-		APIVersion: v1beta1.GroupVersion.String(), Kind: id.Kind, Name: id.Name, Namespace: id.Namespace,
-	}}
+	ref := referenceTo(id)
 	if l, ok := st.assignments[id]; ok {
 		ref.APIVersion, ref.ZoneName, ref.UID = st.z.assigner.version, dialect.CanonicalZone(l.zone.String()), l.uid
 		return servedZone{ref: ref, since: l.since}, true
@@ -298,6 +296,13 @@ func (st *state) servedZone(id zone.ID) (servedZone, bool) {
 	}
 	ref.ZoneName, ref.UID = dialect.CanonicalZone(k.zone.Spec.ZoneName), k.zone.UID
 	return servedZone{ref, k.zone.CreationTimestamp.Time}, true
+}
+
+// referenceTo is an entry for a DNSZone, without what that is called.
+func referenceTo(id zone.ID) v1beta1.InstanceZone {
+	return v1beta1.InstanceZone{ZoneReference: v1beta1.ZoneReference{
+		APIVersion: v1beta1.GroupVersion.String(), Kind: id.Kind, Name: id.Name, Namespace: id.Namespace,
+	}}
 }
 
 // nameOf returns the name under which a zone is served, and whether it is; decided is false as long as that is not

@@ -26,6 +26,13 @@ func (r *zoneReport) letGo(ctx context.Context) error {
 	case guarded && r.z.soon(r.id, controller.Not(controller.ReasonPending, isRemoved)):
 		return r.z.lookAgain() // a server is about to say whether it is held
 	case !guarded && !now.Before(end):
+		if unlisted := r.z.list(r.o); len(unlisted) > 0 {
+			r.z.wakeInstances(unlisted...)
+			if err := r.writeGone(ctx, unlistedBy(unlisted)); err != nil {
+				return err
+			}
+			return &controller.Later{After: partingAgain}
+		}
 		if r.out.Leaving {
 			r.z.serversOf(r.id).Abandon(r.id)
 			r.z.wakeInstances(r.losing()...) // from now on it is for them to remove it
@@ -41,6 +48,20 @@ func (r *zoneReport) letGo(ctx context.Context) error {
 		return &controller.Later{After: partingAgain}
 	}
 	return &controller.Later{After: min(end.Sub(now), grace)}
+}
+
+// unlistedBy says that a zone waits for the statuses of instances.
+func unlistedBy(instances []client.ObjectKey) string {
+	return dialect.Sentence("It waits until the statuses of these list it, so that their servers lose it when they "+
+		"return: Bind9Instance %s.", dialect.List(namesOf(instances)))
+}
+
+func namesOf(keys []client.ObjectKey) []string {
+	names := make([]string, len(keys))
+	for i, key := range keys {
+		names[i] = key.String()
+	}
+	return names
 }
 
 // partingAgain is when to look again at a zone that is being deleted.
@@ -84,10 +105,7 @@ func (r *zoneReport) parting(end time.Time, guarded bool) string {
 	if len(keys) == 0 {
 		return isRemoved
 	}
-	names := make([]string, len(keys))
-	for i, key := range keys {
-		names[i] = key.String()
-	}
+	names := namesOf(keys)
 	why := ""
 	if r.out.Served.Reason == controller.ReasonWithdrawing && r.out.Served.Message != "" {
 		why = " " + r.out.Served.Message

@@ -142,6 +142,7 @@ func (z *Zones) forgetHost(key client.ObjectKey) {
 	st, unlock := z.state.Lock()
 	before := st.hosts[key]
 	delete(st.hosts, key)
+	delete(st.parting, key)
 	delete(st.due, key)
 	unlock()
 	z.pending.forget(key)

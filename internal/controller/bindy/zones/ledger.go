@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -79,6 +80,17 @@ func (z *Zones) Stored(instance client.ObjectKey, zones []v1beta1.InstanceZone) 
 	}
 	before := h.ledger
 	h.ledger = now
+	var parting []v1beta1.InstanceZone
+	for _, i := range st.parting[instance] {
+		if e := entryOf(i); slices.Contains(now.of[e.id], e) {
+			z.enqueue(e.id)
+		} else {
+			parting = append(parting, i)
+		}
+	}
+	if st.parting[instance] = parting; len(parting) == 0 {
+		delete(st.parting, instance)
+	}
 	for id := range before.of {
 		if len(now.of[id]) == 0 && id.Kind == v1beta1.KindZone {
 			z.deliveries.Sync(id)
@@ -91,6 +103,31 @@ func (z *Zones) Stored(instance client.ObjectKey, zones []v1beta1.InstanceZone) 
 			}
 		}
 	}
+}
+
+// list has the statuses of instances list a zone whose object is about to go while their servers may have it. It
+// returns the instances that do not list it yet: what a primary has may be known from nothing but the zone itself.
+func (z *Zones) list(o *v1beta1.DNSZone) (unlisted []client.ObjectKey) {
+	id := dialect.ZoneID(o.Namespace, o.Name)
+	st, unlock := z.state.Lock()
+	defer unlock()
+	have := deliveredOf(o)
+	if k := st.know(id); k.holding {
+		have = k.held
+	}
+	for _, d := range have {
+		key, _ := instanceOf(d.Place)
+		ref := referenceTo(id)
+		ref.ZoneName, ref.UID = dialect.CanonicalZone(d.Zone.String()), o.UID
+		if st.hosts[key] == nil || st.listed(key, id, ref.ZoneName) {
+			continue
+		}
+		if !slices.Contains(st.parting[key], ref) {
+			st.parting[key] = append(st.parting[key], ref)
+		}
+		unlisted = append(unlisted, key)
+	}
+	return unlisted
 }
 
 // mayHave reports whether the ledger of an instance has a zone.

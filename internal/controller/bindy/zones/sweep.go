@@ -91,6 +91,11 @@ func (z *Zones) Sweep(ctx context.Context, i *v1beta1.Bind9Instance,
 	if h := st.hosts[instance]; h != nil {
 		h.unswept = left
 	}
+	for _, parting := range st.parting[instance] {
+		if !slices.ContainsFunc(out, func(i v1beta1.InstanceZone) bool { return entryOf(i) == entryOf(parting) }) {
+			out = append(out, parting)
+		}
+	}
 	unlock()
 	for n := range out {
 		out[n].LastReconciledAt = ""

@@ -132,8 +132,9 @@ type state struct {
 	known       map[zone.ID]*known  // DNSZones and records
 	fleets      map[zone.ID]fleetOf // of DNSZones, and of assignments
 	hosts       map[client.ObjectKey]*host
-	follows     map[zone.ID]map[types.UID]*follow // of zones, by pod
-	notified    map[zone.ID]uint32                // the serial that secondaries were told of last
+	parting     map[client.ObjectKey][]v1beta1.InstanceZone // zones that go when the status of an instance lists them
+	follows     map[zone.ID]map[types.UID]*follow           // of zones, by pod
+	notified    map[zone.ID]uint32                          // the serial that secondaries were told of last
 	telling     map[telling]int
 	names       nameIndex
 	gone        map[zone.ID]zone.ID            // the zones of records that were deleted, until the World has settled
@@ -204,8 +205,8 @@ func (z *Zones) knowNothing() {
 	*st = state{
 		z: z, homes: dialect.NewHomes(), known: map[zone.ID]*known{}, fleets: map[zone.ID]fleetOf{},
 		hosts: map[client.ObjectKey]*host{}, follows: map[zone.ID]map[types.UID]*follow{}, notified: map[zone.ID]uint32{},
-		telling: map[telling]int{},
-		names:   newNameIndex(), gone: map[zone.ID]zone.ID{}, due: map[client.ObjectKey]time.Time{},
+		parting: map[client.ObjectKey][]v1beta1.InstanceZone{}, telling: map[telling]int{},
+		names: newNameIndex(), gone: map[zone.ID]zone.ID{}, due: map[client.ObjectKey]time.Time{},
 		assignments: map[zone.ID]assignment{}, takenOver: map[zone.ID]bool{},
 	}
 }
