@@ -84,7 +84,7 @@ func TestTwoNamesOfAZoneRaiseItsCeilingInTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := &slowAPI{ceiling: 100}
 		c := &Ceilings{
-			Objects: &objects.Writer{Client: api, Wrote: func(string, string) {}}, Live: api,
+			Objects: &objects.Writer{Client: api, Wrote: func(string, string) {}, Now: time.Now}, Live: api,
 			New: func() client.Object { return &corev1.ConfigMap{} },
 			Stored: func(o client.Object) uint32 {
 				n, _ := strconv.ParseUint(o.GetAnnotations()["ceiling"], 10, 32)

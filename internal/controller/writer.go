@@ -105,6 +105,7 @@ func (w *Writer) next(ctx context.Context, slow *rate.Limiter) bool {
 func (w *Writer) settle(id zone.ID, err error, over bool) {
 	var later *Later
 	var behind *objects.Behind
+	var contested *objects.Contested
 	switch {
 	case err == nil:
 		w.fails(id, false)
@@ -113,6 +114,8 @@ func (w *Writer) settle(id zone.ID, err error, over bool) {
 		w.queue.AddAfter(id, later.After)
 	case errors.As(err, &behind):
 		behind.Then(func() { w.queue.Add(id) })
+	case errors.As(err, &contested):
+		w.queue.AddAfter(id, contested.After)
 	case over:
 	case errors.Is(err, objects.ErrNotLeading):
 		w.queue.AddAfter(id, time.Second) // it may be the leader all the same

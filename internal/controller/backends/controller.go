@@ -116,7 +116,7 @@ func (b *Controller) replace(name string, k *known) {
 // New returns a Controller that has not begun.
 func New(c Config) *Controller {
 	b := &Controller{Config: c, known: map[string]known{}, left: map[string]leftAt{}}
-	b.objects = &objects.Writer{Client: c.Client, Leads: c.Leads, Wrote: c.Metrics.Wrote}
+	b.objects = &objects.Writer{Client: c.Client, Leads: c.Leads, Wrote: c.Metrics.Wrote, Now: c.Clock}
 	b.writer = controller.NewWriter(1, c.Log, b.write)
 	b.writer.Busy = c.Busy
 	c.Places.OnNews(func(name string) { b.writer.Enqueue(id(name)) })

@@ -89,7 +89,7 @@ func New(c Config) *Controller {
 		Settings: c.Settings, Client: c.Client, Live: c.Live, Clock: c.Clock, Log: c.Log, Token: c.Token,
 		Sidecars: c.Sidecars, Leads: c.Leads,
 	})}
-	writer := &objects.Writer{Client: c.Client, Leads: c.Leads, Wrote: c.Metrics.Wrote}
+	writer := &objects.Writer{Client: c.Client, Leads: c.Leads, Wrote: c.Metrics.Wrote, Now: c.Clock}
 	var content fleet.Zones // of no type where there are none
 	if c.DNS != nil {
 		b.zones = zones.New(zones.Config{

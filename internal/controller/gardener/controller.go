@@ -124,6 +124,7 @@ func New(c Config) *Controller {
 	unlock()
 	k.objects = &objects.Writer{
 		Client: c.Client, Leads: c.Leads, Wrote: func(_, what string) { c.Metrics.Wrote(dialect.Kind, what) },
+		Now: c.Clock,
 	}
 	k.writer = controller.NewWriter(workers, c.Log, k.work)
 	return k

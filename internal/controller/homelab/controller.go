@@ -124,7 +124,7 @@ func New(c Config) *Controller {
 		queues: map[string]slotQueue{}, secrets: map[string]string{},
 	}
 	unlock()
-	k.objects = &objects.Writer{Client: c.Client, Leads: c.Leads, Wrote: c.Metrics.Wrote}
+	k.objects = &objects.Writer{Client: c.Client, Leads: c.Leads, Wrote: c.Metrics.Wrote, Now: c.Clock.Now}
 	k.calls = servers.Config{Live: c.Live, Clock: c.Clock, Transport: c.Transport, Leads: c.Leads,
 		Warned: func(o *v1alpha1.DNSClass, reason, note string) { warn(c.Events, o, reason, "Sign", note) },
 		Asked:  c.Numbers.asked}

@@ -121,6 +121,7 @@ func (k *Controller) decide(q slotQueue, key slotKey) (*slot, step) {
 // writeDown stores what is going to be sent, and then has the slot looked at again.
 func (k *Controller) writeDown(ctx context.Context, q slotQueue, key slotKey, do step) {
 	var err error
+	var contested *objects.Contested
 	if do.place == nil {
 		err = k.disclaim(ctx, do.prepare)
 	} else {
@@ -131,6 +132,8 @@ func (k *Controller) writeDown(ctx context.Context, q slotQueue, key slotKey, do
 		q.Add(key)
 	case apierrors.IsConflict(err), errors.As(err, new(*objects.Behind)): // the cache lags behind
 		q.AddAfter(key, 50*time.Millisecond)
+	case errors.As(err, &contested):
+		q.AddAfter(key, contested.After)
 	case errors.Is(err, objects.ErrNotLeading):
 		q.AddAfter(key, lookAgain)
 	case !apierrors.IsNotFound(err):

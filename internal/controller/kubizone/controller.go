@@ -119,7 +119,7 @@ func New(c Config) *Controller {
 	m, unlock := k.memory.Lock()
 	*m = memory{zoneStates: map[zone.ID]*zoneState{}}
 	unlock()
-	k.objects = &objects.Writer{Client: c.Client, Leads: c.Leads, Wrote: c.Metrics.Wrote}
+	k.objects = &objects.Writer{Client: c.Client, Leads: c.Leads, Wrote: c.Metrics.Wrote, Now: c.Clock.Now}
 	k.past = &past{Keeper: history.New(history.Config{Keep: c.History, Live: c.Live, Objects: k.objects,
 		Clock: c.Clock.Now, Log: c.Log, KindOf: kindOf})}
 	k.ledgers = &ledgers{client: c.Client, live: c.Live, objects: k.objects, events: c.Events, log: c.Log,

@@ -4,10 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
@@ -107,52 +105,28 @@ func TestAllEntriesAreInTheStatusWhileTheyFit(t *testing.T) {
 	if len(status.Entries) != 5001 || status.Slices != 0 {
 		t.Errorf("the status gets %d entries and %d slices", len(status.Entries), status.Slices)
 	}
-	m, unlock := k.memory.Lock()
-	defer unlock()
-	if m.zoneState(id).pause == 0 {
+	if !k.isLarge(id) {
 		t.Error("it is written with every change")
 	}
 }
 
-func TestThatABackendHasGotOnIsSmallNews(t *testing.T) {
+func TestThatABackendHasGotOnIsNoNewsOfALargeZone(t *testing.T) {
 	one, two := v1alpha1.Number(1), v1alpha1.Number(2)
 	at := func(serial *v1alpha1.Number, reason string) []v1alpha1.ZoneBackend {
 		return []v1alpha1.ZoneBackend{{Name: "bind", FQDN: "example.org.", Serial: serial, Reason: reason}}
 	}
-	pending := &controller.Later{After: time.Minute}
 	for _, c := range []struct {
 		sentence      string
-		pause         time.Duration // after the content is written
-		told          time.Duration // ago
 		before, after []v1alpha1.ZoneBackend
-		later         error
-		rests         bool
-		want          error
+		want          bool
 	}{
-		{"another serial is told", 0, statusRest, at(&one, ""), at(&two, ""), nil, false, nil},
-		{"the first serial is told", 0, time.Hour, at(nil, ""), at(&one, ""), nil, false, nil},
-		{"the next one waits", 0, statusRest / 5, at(&one, ""), at(&two, ""), nil, true,
-			&controller.Later{After: statusRest * 4 / 5}},
-		{"nor longer for what comes later", 0, statusRest / 5, at(&one, ""), at(&two, ""), pending, true,
-			&controller.Later{After: statusRest * 4 / 5}},
-		{"what comes sooner still does", 0, statusRest / 5, at(&one, ""), at(&two, ""), &controller.Later{}, true,
-			&controller.Later{}},
-		{"it does not wait for long", 0, statusRest, at(&one, ""), at(&two, ""), pending, false, pending},
-		{"of a large zone it goes with the content", time.Second, time.Hour, at(&one, ""), at(&two, ""), pending, true,
-			pending},
-		{"no news make nobody wait", 0, 0, at(&one, ""), at(&one, ""), nil, true, nil},
-		{"another reason is told at once", 0, 0, at(&one, ""), at(&two, "Unavailable"), nil, false, nil},
-		{"another Backend is told at once", 0, 0, nil, at(&one, ""), nil, false, nil},
+		{"another serial", at(&one, ""), at(&two, ""), true},
+		{"the first serial", at(nil, ""), at(&one, ""), true},
+		{"another reason", at(&one, ""), at(&two, "Unavailable"), false},
+		{"another Backend", nil, at(&one, ""), false},
 	} {
-		k := New(Config{Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(), Clock: &stopped{now: noon}})
-		id := dialect.ZoneID("a", "org")
-		m, unlock := k.memory.Lock()
-		m.zoneState(id).pause, m.zoneState(id).told = c.pause, noon.Add(-c.told)
-		unlock()
-		z, want := v1alpha1.Zone{Status: v1alpha1.ZoneStatus{Backends: c.before}}, v1alpha1.ZoneStatus{Backends: c.after}
-		later := k.restSerials(id, &z, &want, c.later)
-		if rests := reflect.DeepEqual(want.Backends, c.before); rests != c.rests || !reflect.DeepEqual(later, c.want) {
-			t.Errorf("%s: told as before: %t; then %v", c.sentence, rests, later)
+		if got := onlySerials(c.before, c.after); got != c.want {
+			t.Errorf("%s: %t, want %t", c.sentence, got, c.want)
 		}
 	}
 }

@@ -1,11 +1,7 @@
 package kubizone
 
 import (
-	"errors"
 	"slices"
-	"time"
-
-	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
@@ -62,37 +58,6 @@ func onlySerials(before, after []v1alpha1.ZoneBackend) bool {
 		a.Serial, b.Serial = nil, nil
 		return a == b
 	})
-}
-
-// statusRest is how long the content of a Zone, and the serials of its Backends, rest after they were told: each change
-// of a Record changes them, and two leaders, as there are for a moment when somebody deletes the Lease, would take them
-// back from one another hundreds of times a second. Whether the Zone is served is told at once.
-const statusRest = time.Second / 2
-
-// restSerials leaves the serials of Backends in want as they are told where they are the only news of Backends and can
-// wait. Of a large zone they go with the content that is to be written later: it costs as much as any write of its
-// status. It returns when to look again.
-func (k *Controller) restSerials(id zone.ID, z *v1alpha1.Zone, want *v1alpha1.ZoneStatus, later error) error {
-	if equality.Semantic.DeepEqual(z.Status.Backends, want.Backends) || !onlySerials(z.Status.Backends, want.Backends) {
-		return later
-	}
-	m, unlock := k.memory.Lock()
-	defer unlock()
-	s, now := m.zoneState(id), k.Clock.Now()
-	wait := s.told.Add(statusRest).Sub(now)
-	switch large := s.pause > 0; {
-	case later != nil && large:
-		want.Backends = z.Status.Backends
-	case wait > 0:
-		want.Backends = z.Status.Backends
-		var then *controller.Later
-		if !errors.As(later, &then) || then.After > wait {
-			later = &controller.Later{After: wait}
-		}
-	default:
-		s.told = now
-	}
-	return later
 }
 
 // lowered reports whether somebody else has lowered a ceiling, such as a leader whose

@@ -91,7 +91,9 @@ func (k *Controller) writeZone(ctx context.Context, id zone.ID) error {
 	}
 	c := controller.Conditions{Old: z.Status.Conditions, Generation: z.Generation, Now: k.Clock.Now()}
 	tellZone(&want, c, v, out.ZoneOutcome)
-	later = k.restSerials(id, &z, &want, later)
+	if later != nil && onlySerials(z.Status.Backends, want.Backends) && k.isLarge(id) {
+		want.Backends = z.Status.Backends // it goes with the content, which costs as much as any write of a large status
+	}
 	if wait := k.serials(id, &z, out, flushed != nil, &want); later == nil {
 		later = wait
 	}
@@ -146,7 +148,7 @@ func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 	}
 	m, unlock := k.memory.Lock()
 	s := m.zoneState(id)
-	snapshot, wait := s.content, s.flushed.Add(max(s.pause, statusRest)).Sub(k.Clock.Now())
+	snapshot, wait := s.content, s.flushed.Add(s.pause).Sub(k.Clock.Now())
 	overdue := k.Clock.Now().Sub(s.changed) > grace/2
 	pause := s.unminted.Add(grace / 2).Sub(k.Clock.Now())
 	unlock()
@@ -279,6 +281,13 @@ func (k *Controller) flush(ctx context.Context, id zone.ID, z *v1alpha1.Zone, s 
 	state.pause = time.Duration(size/65536) * time.Second
 	unlock()
 	return nil
+}
+
+// isLarge reports whether the status of a Zone is written seldom.
+func (k *Controller) isLarge(id zone.ID) bool {
+	m, unlock := k.memory.Lock()
+	defer unlock()
+	return m.zoneState(id).pause > 0
 }
 
 func keyOf(r *v1alpha1.Record, v zone.Verdict) rr.Key {

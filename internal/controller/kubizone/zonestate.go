@@ -19,7 +19,6 @@ type zoneState struct {
 	// unminted is when no serial could be had for the content last: who tries writes a ceiling, and each write of one has
 	// the status be looked at again.
 	unminted time.Time
-	told     time.Time       // when only the serials of its Backends were new, and were written
 	gone     map[rr.Key]bool // keys that left the content since it was written
 	kept     int             // slices that the last written content is in
 	held     []delivery.Delivered

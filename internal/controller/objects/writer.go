@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,14 +29,16 @@ type Writer struct {
 	Client client.Client
 	Leads  func() bool             // whether nobody else can have become the leader; nil: nobody else ever does
 	Wrote  func(kind, what string) // counts writes
+	Now    func() time.Time
 
-	writes writes
+	writes   writes
+	contests contests
 }
 
 // ChangeStatus makes the status of an object, which was read with one status, another one: what differs is written,
 // once, and to nothing but the very version that was read. It returns the object as it is then, with its metadata alone
-// if anything was written. The error is a *Behind, ErrNotLeading or the API server's; a conflict means that a newer
-// version is on its way.
+// if anything was written. The error is a *Behind, a *Contested, ErrNotLeading or the API server's; a conflict means
+// that a newer version is on its way.
 func (w *Writer) ChangeStatus(ctx context.Context, read client.Object, status, wanted any) (client.Object, error) {
 	if err := w.Behind(read); err != nil {
 		return nil, err
@@ -46,6 +49,9 @@ func (w *Writer) ChangeStatus(ctx context.Context, read client.Object, status, w
 	}
 	if len(changes) == 0 {
 		return read, nil
+	}
+	if err := w.contested(read); err != nil {
+		return nil, err
 	}
 	return w.Change(ctx, read, "status", changes)
 }

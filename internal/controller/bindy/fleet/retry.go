@@ -62,11 +62,14 @@ func (b *Controller) guard(kind string, p part) reconcile.Func {
 // waitAfter is when to try again after an error; others are retried at once, and then less and less often.
 func waitAfter(err error) (time.Duration, bool) {
 	var notOwned *objects.NotOwnedError
+	var contested *objects.Contested
 	switch {
 	case apierrors.IsConflict(err), errors.As(err, new(*objects.Behind)):
 		return afterConflict, true
 	case errors.As(err, &notOwned):
 		return afterNotOwned, true
+	case errors.As(err, &contested):
+		return contested.After, true
 	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "cannot find RESTMapping"):
 		// The admission plugin OwnerReferencesPermissionEnforcement learns of new definitions half a minute later.
 		return afterUnmapped, true

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/zonefold/zonefold/internal/controller/objects"
 )
 
 func TestWhenIsItTriedAgain(t *testing.T) {
@@ -27,6 +29,8 @@ func TestWhenIsItTriedAgain(t *testing.T) {
 		{"the API server does not know the owner's kind yet", forbidden(
 			"cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion x"), afterUnmapped},
 		{"somebody else was faster", apierrors.NewConflict(schema.GroupResource{}, "a", nil), afterConflict},
+		{"somebody else writes it again and again", fmt.Errorf("writing: %w", &objects.Contested{After: time.Second}),
+			time.Second},
 		{"there is no answer", errors.New("connection refused"), 0},
 	} {
 		if got, known := waitAfter(c.err); got != c.want || known != (c.want > 0) {

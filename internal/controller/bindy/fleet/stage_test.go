@@ -39,7 +39,7 @@ func (s *stage) start(pick func(b *Controller) []part) *Controller {
 	o := s.Operator(CacheOptions(s.Scheme))
 	b := New(Config{
 		Settings: o.Settings, Client: o.Client, Live: o.Live, Cache: o.Cache, Events: o.Events, Log: o.Log, Clock: o.Clock,
-		Objects: &objects.Writer{Client: o.Client, Wrote: controller.NewMetrics().Wrote},
+		Objects: &objects.Writer{Client: o.Client, Wrote: controller.NewMetrics().Wrote, Now: o.Clock},
 		Servers: servers.New(servers.Config{Settings: o.Settings, Client: o.Client, Live: o.Live, Clock: o.Clock,
 			Log: o.Log, Token: o.Token}),
 	})
@@ -50,7 +50,7 @@ func (s *stage) start(pick func(b *Controller) []part) *Controller {
 // another is an operator that knows nothing of what this one remembers.
 func another(b *Controller) *Controller {
 	c := b.Config
-	c.Objects = &objects.Writer{Client: c.Client, Wrote: c.Objects.Wrote}
+	c.Objects = &objects.Writer{Client: c.Client, Wrote: c.Objects.Wrote, Now: c.Clock}
 	c.Servers = servers.New(c.Servers.Config)
 	return New(c)
 }

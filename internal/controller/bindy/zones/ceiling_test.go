@@ -3,6 +3,7 @@ package zones
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/backend"
@@ -34,7 +35,7 @@ func terms(t *testing.T) func() term {
 	return func() term {
 		metrics := controller.NewMetrics()
 		z := New(Config{DNS: DNS{Clock: backend.SystemClock{}}, Client: s.Live, Live: s.Live, Metrics: metrics,
-			Objects: &objects.Writer{Client: s.Live, Wrote: metrics.Wrote}})
+			Objects: &objects.Writer{Client: s.Live, Wrote: metrics.Wrote, Now: time.Now}})
 		return term{s, dialect.ZoneID(namespace, "example"), (*zoneStore)(z)}
 	}
 }
