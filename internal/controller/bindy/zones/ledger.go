@@ -111,11 +111,7 @@ func (z *Zones) list(o *v1beta1.DNSZone) (unlisted []client.ObjectKey) {
 	id := dialect.ZoneID(o.Namespace, o.Name)
 	st, unlock := z.state.Lock()
 	defer unlock()
-	have := deliveredOf(o)
-	if k := st.know(id); k.holding {
-		have = k.held
-	}
-	for _, d := range have {
+	for _, d := range st.know(id).delivered(o) {
 		key, _ := instanceOf(d.Place)
 		ref := referenceTo(id)
 		ref.ZoneName, ref.UID = dialect.CanonicalZone(d.Zone.String()), o.UID

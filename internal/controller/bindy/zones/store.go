@@ -36,7 +36,7 @@ func (s *zoneStore) Load(id zone.ID) (delivery.Stored, bool) {
 	}
 	out := delivery.Stored{
 		UID: o.UID, Created: o.CreationTimestamp.Time, Deleting: !o.DeletionTimestamp.IsZero(),
-		Content: o.Status.Content, Delivered: deliveredOf(o), Written: func() rr.Sets { return rr.Sets{} },
+		Content: o.Status.Content, Written: func() rr.Sets { return rr.Sets{} },
 		Serial: numberOf(o.Status.Serial), Ceiling: numberOf(o.Status.SerialCeiling),
 		Approved:  delivery.Approvals(o.Annotations[zonefold.ApproveAnnotation]),
 		Published: func() (zone.Snapshot, bool) { return published(o) },
@@ -53,10 +53,7 @@ func (s *zoneStore) Load(id zone.ID) (delivery.Stored, bool) {
 	for _, key := range st.fleets[id].primaries {
 		out.Refs = append(out.Refs, placeOf(key))
 	}
-	k := st.know(id)
-	if k.holding {
-		out.Delivered = k.held
-	}
+	out.Delivered = st.know(id).delivered(o)
 	out.Ceiling = z.ceilings.Begin(id, out.Ceiling)
 	return out, true
 }
@@ -66,6 +63,14 @@ func numberOf(n *int64) uint32 {
 		return 0
 	}
 	return uint32(*n)
+}
+
+// delivered is where a zone has been delivered: as we wrote it last, else as its object says.
+func (k *known) delivered(o *v1beta1.DNSZone) []delivery.Delivered {
+	if k.holding {
+		return k.held
+	}
+	return deliveredOf(o)
 }
 
 // deliveredOf reads where an earlier run has delivered a zone. Without the finalizer nothing has been published since.
