@@ -181,11 +181,11 @@ func (p *pod) listed(zone string) {
 }
 
 // rolls looks, when the pods of a Deployment are to be replaced, whether those of another one of its cluster are being
-// replaced. Where some are not ready anyhow, nothing is lost. store.mu is held.
+// replaced. Where some are not ready anyhow, or were not a moment ago, nothing is lost. store.mu is held.
 func (n *nodes) rolls(r ref, was *rollout) {
 	cluster := was.template.Labels[bindy.ClusterLabel]
 	for _, p := range n.sorted() {
-		if p.of == r && (!p.ready || p.hash != was.hash) {
+		if p.of == r && (!p.ready || p.hash != was.hash || n.now().Sub(p.since) < together) {
 			return
 		}
 	}

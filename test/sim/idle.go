@@ -9,34 +9,47 @@ import (
 )
 
 // calm waits for an hour in which nobody is to write anything but the Lease. One in which an operator meets a fault, at
-// a health check, is none: who takes over fills its own name server.
+// a health check, is none.
 func (w *World) calm() {
-	var before int
-	w.audited()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for met := -1; met != w.met; {
-		before, met = len(w.effects), w.met
-		w.mu.Unlock()
+	for {
+		w.audited()
+		before, met := w.past()
 		<-time.After(idleFor)
 		w.audited()
-		w.mu.Lock()
+		if _, now := w.past(); now == met {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.judgeIdle("although nothing happens: ", w.effects[before:])
+			return
+		}
 	}
-	w.judgeIdle("although nothing happens: ", w.effects[before:])
 }
 
-// audited waits until all servers have been read since they lost something.
+// past counts the effects that there were, and the faults that were met.
+func (w *World) past() (effects, met int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.effects), w.met
+}
+
+// audited waits until all servers have been read since they lost something, and until somebody leads again after a
+// fault: who takes over fills its own name server.
 func (w *World) audited() {
-	for wait := w.eyes.untilAudit(); wait > 0; wait = w.eyes.untilAudit() {
+	for wait := w.unrest(); wait > 0; wait = w.unrest() {
 		<-time.After(wait)
 	}
 }
 
+func (w *World) unrest() time.Duration {
+	w.mu.Lock()
+	led := w.hurt.Add(aloneLease)
+	w.mu.Unlock()
+	return max(w.eyes.untilAudit(), led.Sub(w.api.store.now()))
+}
+
 // succeed has all operators crash, and waits for an hour in which others lead. They find all as it is to be.
 func (w *World) succeed() {
-	w.mu.Lock()
-	before := len(w.effects)
-	w.mu.Unlock()
+	before, _ := w.past()
 	w.desert(0)
 	<-time.After(aloneLease + idleFor)
 	w.mu.Lock()

@@ -78,6 +78,7 @@ type pod struct {
 	leaves   time.Time // when it ends; zero: it stays
 	claim    bool
 	ready    bool      // as the API server has it
+	since    time.Time // when that changed
 	turns    time.Time // when that changes; zero: it does not
 	keys     secretKeys
 	remounts time.Time // when it has other keys; zero: it has those that there are
@@ -242,7 +243,7 @@ func (p *pod) live(now time.Time) (next time.Time) {
 	case p.turns.IsZero():
 		p.turns = now.Add(probeDelay)
 	case !now.Before(p.turns):
-		p.ready, p.turns = is, time.Time{}
+		p.ready, p.since, p.turns = is, now, time.Time{}
 		if is {
 			p.appear(now)
 		}
