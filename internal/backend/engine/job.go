@@ -86,7 +86,10 @@ func (w *worker) takeJob() (job, bool) {
 		j.keys = t.dirtyKeys()
 	}
 	if w.overlay {
-		t.sending = append(s.refused.all(), j.keys...)
+		beneath := t.other().wanted()
+		t.sending = slices.DeleteFunc(append(s.refused.all(), j.keys...), func(k rr.Key) bool {
+			return t.released(&j, beneath, k)
+		})
 	}
 	return j, true
 }

@@ -53,7 +53,9 @@ func (w *worker) assertions(j *job) []plan.Change {
 	slices.SortFunc(keys, rr.Key.Compare)
 	j.keys = slices.Compact(keys)
 	scope, beneath := j.scope(rr.Sets{}), w.beside()
-	j.keys = slices.DeleteFunc(j.keys, func(k rr.Key) bool { return w.released(j, beneath, k) })
+	t, unlock := w.lock()
+	j.keys = slices.DeleteFunc(j.keys, func(k rr.Key) bool { return t.released(j, beneath, k) })
+	unlock()
 	changes := make([]plan.Change, 0, len(j.keys))
 	for _, k := range j.keys {
 		want, ok := j.content.Sets.Get(k)
@@ -72,15 +74,13 @@ func (w *worker) assertions(j *job) []plan.Change {
 
 // released reports whether a set was sent once, or was to be, and has been let go since: it stays on the server as it
 // is. Only what somebody has asserted not to be wanted is deleted.
-func (w *worker) released(j *job, beneath rr.Sets, k rr.Key) bool {
+func (t *target) released(j *job, beneath rr.Sets, k rr.Key) bool {
 	if _, wanted := j.content.Sets.Get(k); wanted {
 		return false
 	}
 	if _, wanted := beneath.Get(k); wanted {
 		return false
 	}
-	t, unlock := w.lock()
-	defer unlock()
 	return t.gone[k].feed != j.feed
 }
 

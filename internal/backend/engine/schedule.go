@@ -178,7 +178,7 @@ func (s *scheduler) pump() {
 
 // ran ends a run.
 func (s *scheduler) ran(t *target) {
-	t.running = false
+	t.running, t.sending = false, nil
 	t.server.active--
 	s.active--
 	t.resume()

@@ -25,7 +25,8 @@ type hostedZone struct {
 	holders     map[rr.Key][]*record // who has a set there; the last one's is wanted: it was asked for last
 	attachments map[backend.Account]*attachment
 	waiting     map[*record]struct{}
-	generation  int // of reports
+	pending     map[*record]uint64 // whose sets it has not confirmed: the sequence numbers of what was sent
+	generation  int                // of reports
 }
 
 // An attachment is how a hosted zone is reached with one account.
@@ -95,7 +96,7 @@ func (s *state) send(r *record, run *run, account backend.Account, z backend.Hos
 		p.leave(r, r.key)
 		s.hold(r, nil)
 	} else {
-		s.hold(r, &holding{at: p, account: account, key: r.key, set: set, pending: true})
+		s.hold(r, &holding{at: p, account: account, key: r.key, set: set})
 		p.enter(r)
 	}
 	p.waiting[r] = struct{}{}
@@ -103,6 +104,9 @@ func (s *state) send(r *record, run *run, account backend.Account, z backend.Hos
 	l.records[r] = struct{}{}
 	s.tidy(p, r)
 	run.seq = p.publish([]rr.Key{r.key}, set)
+	if r.holding != nil {
+		p.pending[r] = run.seq
+	}
 	s.handed(run)
 	s.k.Engine.Poke(p.key)
 }
@@ -114,7 +118,7 @@ func (s *state) at(z backend.HostedZone) *hostedZone {
 		id := fmt.Sprintf("gardener %s %s %s", z.Target.Server, z.Target.Zone, z.Target.View)
 		p = &hostedZone{
 			key: z.Target, id: id, holders: map[rr.Key][]*record{}, attachments: map[backend.Account]*attachment{},
-			waiting: map[*record]struct{}{},
+			waiting: map[*record]struct{}{}, pending: map[*record]uint64{},
 		}
 		p.feed = s.k.Engine.NewOverlay(engine.FeedConfig{ID: id, Zone: z.Target.Zone, Created: s.k.Clock()}, delivery.Overlay{
 			Hear: s.k.hear, Clock: s.k.Clock,
@@ -146,8 +150,9 @@ func (s *state) attach(p *hostedZone, account backend.Account, z backend.HostedZ
 
 // hold records what a record has at a hosted zone.
 func (s *state) hold(r *record, h *holding) {
-	if r.holding != nil {
-		s.queueOf(r.holding.account).holding--
+	if old := r.holding; old != nil {
+		s.queueOf(old.account).holding--
+		delete(old.at.pending, r)
 	}
 	if h != nil {
 		s.queueOf(h.account).holding++

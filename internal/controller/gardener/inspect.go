@@ -35,7 +35,7 @@ func (k *Controller) Inspect(id zone.ID) (delivery.Inspected, error) {
 		standing.Zone, standing.Server, out.Zone = at.key.Zone, at.key.Server, at.key.Zone
 		standing.Standing, _ = k.Engine.StandingOfSets(at.key)
 	}
-	if h := r.holding; h != nil && !h.pending {
+	if h := r.holding; h != nil && !r.isPending() {
 		standing.Data, standing.Shown = h.set.Data, true
 	}
 	switch run := r.run; {

@@ -12,22 +12,31 @@ import (
 func (k *Controller) suspend(r *record) {
 	s, unlock := k.state.Lock()
 	defer unlock()
-	if r.holding != nil && r.holding.pending {
+	if r.isPending() {
 		s.drop(r)
 	}
 }
 
 // letGo leaves what a record has where it is, and waits for what is being sent right now: what says that nothing is
-// done any more has to be true.
+// done any more has to be true. What turns out to be there although it never was is removed.
 func (k *Controller) letGo(r *record, run *run) error {
 	s, unlock := k.state.Lock()
 	defer unlock()
-	if h := r.holding; h != nil {
+	h, later := r.holding, &controller.Later{After: sendingPause}
+	if h != nil && run.step == Forget && k.Engine.Sending(h.at.key, h.key) {
+		return later // the answer says whether there is something
+	}
+	if h != nil {
 		run.left = &h.at.key
 		s.drop(r)
 	}
-	if run.left != nil && k.Engine.Sending(*run.left, r.key) {
-		return &controller.Later{After: sendingPause}
+	sending := run.left != nil && k.Engine.Sending(*run.left, r.key)
+	if r.made = r.made || sending; r.made && run.step == Forget {
+		run.step = Nothing
+		return later
+	}
+	if sending {
+		return later
 	}
 	return nil
 }

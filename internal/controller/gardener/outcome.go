@@ -23,14 +23,29 @@ func (k *Controller) hear(report engine.Report) {
 			continue
 		}
 		l.report, l.heard = report, p.generation
+		p.confirm(account, &report)
 		for r := range p.waiting {
 			if r.run.account != account {
 				continue
 			}
-			r.run.unanswered = r.run.unanswered || report.Taken || unanswered(report.Err)
 			if report.Err != nil || report.Seq >= r.run.seq {
 				k.writer.Enqueue(r.id)
 			}
+		}
+	}
+}
+
+// confirm notes which sets a report says that the hosted zone has, or may have.
+func (p *hostedZone) confirm(account backend.Account, report *engine.Report) {
+	for r, seq := range p.pending {
+		if r.holding.account != account {
+			continue
+		}
+		_, refused := report.Refused[r.holding.key]
+		confirmed := report.Seq >= seq && !refused
+		r.made = r.made || confirmed || report.Taken || unanswered(report.Err)
+		if confirmed {
+			delete(p.pending, r)
 		}
 	}
 }
@@ -58,9 +73,6 @@ func (k *Controller) outcome(r *record, run *run) error {
 			return &backend.Error{Class: backend.ErrRejected, Words: why.Reason, Cause: why.Cause, Temporary: why.Temporary}
 		}
 		s.unwait(r)
-		if r.holding != nil {
-			r.holding.pending = false
-		}
 		return nil
 	}
 	err := l.report.Err

@@ -23,6 +23,7 @@ type record struct {
 	run     *run                // the operation that is under way; nil: none is
 	holding *holding            // what of it a hosted zone has; nil: nothing that this process knows of
 	tried   bool                // it was looked for, and looking for it again would not help
+	made    bool                // its set may be at a service, even if the status says that it never was
 	awaits  time.Time           // since when its removal waits for those of others; zero: it does not
 	forced  time.Time           // since when it is to go whatever is left behind; zero: it is not
 }
@@ -33,7 +34,15 @@ type holding struct {
 	account backend.Account
 	key     rr.Key
 	set     rr.Set
-	pending bool // the hosted zone has not confirmed it
+}
+
+// isPending reports whether a hosted zone has not confirmed what a record has there.
+func (r *record) isPending() bool {
+	if r.holding == nil {
+		return false
+	}
+	_, is := r.holding.at.pending[r]
+	return is
 }
 
 // A run is one operation on its way.
@@ -58,8 +67,6 @@ type run struct {
 	seq        uint64 // of what was sent
 	generation int    // of the hosted zone's reports by then
 	sent       time.Time
-	// an attempt was not answered, or failed when some of it was done: there may be something at the service
-	unanswered bool
 
 	confirmed bool // the service has done it, or has not to
 	reported  bool // that it has succeeded

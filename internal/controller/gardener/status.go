@@ -73,9 +73,9 @@ func failed(s v1alpha1.DNSRecordStatus, run *run, err error, now time.Time) v1al
 }
 
 // notMade says that what was to be put is not there as far as anybody knows, or that nobody knows.
-func notMade(s v1alpha1.DNSRecordStatus, unanswered bool, now time.Time) v1alpha1.DNSRecordStatus {
+func notMade(s v1alpha1.DNSRecordStatus, mayBeThere bool, now time.Time) v1alpha1.DNSRecordStatus {
 	switch i := slices.IndexFunc(s.Conditions, isCreated); {
-	case unanswered && (i < 0 || s.Conditions[i].Status == metav1.ConditionFalse):
+	case mayBeThere && (i < 0 || s.Conditions[i].Status == metav1.ConditionFalse):
 		s.Conditions = withCreated(s.Conditions, metav1.ConditionUnknown, now) // there may be something to be removed
 	case i < 0:
 		s.Conditions = withCreated(s.Conditions, metav1.ConditionFalse, now)

@@ -113,6 +113,9 @@ func (k *Controller) advance(ctx context.Context, r *record, run *run) error {
 func (k *Controller) begin(ctx context.Context, r *record, run *run) (bool, error) {
 	o := k.current(r)
 	step, kind := Decide(o)
+	if step == Forget && k.mayBeThere(r) {
+		step = Remove
+	}
 	reconcile := o.Annotations[v1alpha1.OperationAnnotation] == v1alpha1.OperationReconcile
 	if step == Nothing && !reconcile || step == Wait || !run.taken && !k.Trigger.due(o) {
 		if step == Wait {
@@ -151,6 +154,14 @@ func (k *Controller) begin(ctx context.Context, r *record, run *run) (bool, erro
 	run.step, run.kind, run.force, run.object = step, kind, shoot.Forced && step == Remove, o
 	s.starts(r, run)
 	return false, nil
+}
+
+// mayBeThere reports whether a set may be at a service of which the status says that it never was: that was written
+// before an attempt whose end the status could not say any more.
+func (k *Controller) mayBeThere(r *record) bool {
+	_, unlock := k.state.Lock()
+	defer unlock()
+	return r.made
 }
 
 // announce says that an operation begins, unless that is what another attempt at it has said. It comes before the wish

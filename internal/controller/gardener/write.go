@@ -18,10 +18,7 @@ func (k *Controller) reportFailure(ctx context.Context, r *record, run *run, err
 	before := k.current(r).Status
 	after := failed(before, run, err, k.Clock())
 	if run.step == Put {
-		_, unlock := k.state.Lock()
-		unanswered := run.unanswered
-		unlock()
-		after = notMade(after, unanswered, k.Clock())
+		after = notMade(after, k.mayBeThere(r), k.Clock())
 	}
 	if equality.Semantic.DeepEqual(before, after) {
 		return nil
