@@ -34,7 +34,7 @@ func (d *Deliveries) outcomeOf(id zone.ID) ZoneOutcome {
 		return ZoneOutcome{Served: unseen, Leaving: true}
 	}
 	l := z.feeds[z.snapshot.Name]
-	out := ZoneOutcome{Leaving: !z.known || z.accepted && l == nil}
+	out := ZoneOutcome{Known: z.known, Leaving: !z.known || z.accepted && l == nil}
 	if z.accepted && l != nil && l.held {
 		out.Leaving = true // what is written down may be what servers have
 	} else if z.accepted && l != nil {
@@ -76,6 +76,7 @@ type ZoneOutcome struct {
 	Leaving   bool          // something is being withdrawn, or may have to be: it is not known yet
 	Keeping   bool          // a Backend keeps foreign sets, so the ledger matters
 	Frozen    *FrozenOutcome
+	Known     bool // what earlier terms have delivered is among Places
 	Places    []PlaceOutcome
 	Held      *Held // nil: nothing is
 }

@@ -16,7 +16,8 @@ func recordStatus(c controller.Conditions, v zone.Verdict, served controller.Out
 	return v1alpha1.RecordStatus{FQDN: v.Name.String(), ObservedGeneration: c.Generation, Conditions: c.List()}
 }
 
-// tellZone puts into the status of a Zone what is to be said about it, apart from its content.
+// tellZone puts into the status of a Zone what is to be said about it, apart from its content. What the status says of
+// Backends stays as long as nobody has taken it in: where the Zone is, is written down nowhere else.
 func tellZone(status *v1alpha1.ZoneStatus, c controller.Conditions, v zone.Verdict, out delivery.ZoneOutcome) {
 	c.Judged(v, out.Served)
 	if status.Slices > 0 {
@@ -32,7 +33,9 @@ func tellZone(status *v1alpha1.ZoneStatus, c controller.Conditions, v zone.Verdi
 		status.Held = &v1alpha1.Held{Plan: h.Plan, Sets: int32(h.Sets), Examples: h.Names}
 	}
 	status.FQDN, status.ObservedGeneration, status.Conditions = v.Name.String(), c.Generation, c.List()
-	tellPlaces(status, out.Places)
+	if out.Known {
+		tellPlaces(status, out.Places)
+	}
 }
 
 // tellPlaces tells where a Zone stands with each Backend.

@@ -91,7 +91,7 @@ func TestAConditionKeepsItsTimeForAsLongAsItsStatus(t *testing.T) {
 
 func TestWhatAZoneIsToldOfItsBackends(t *testing.T) {
 	at := delivery.Delivered{Place: "bind", Zone: parse(t, "example.org.")}
-	out := delivery.ZoneOutcome{Served: served, Places: []delivery.PlaceOutcome{
+	out := delivery.ZoneOutcome{Served: served, Known: true, Places: []delivery.PlaceOutcome{
 		{Delivered: at, Serial: 2026010200},
 		{Delivered: delivery.Delivered{Place: "knot", Zone: at.Zone}, Reason: controller.ReasonUnavailable,
 			Message: "No answer."},

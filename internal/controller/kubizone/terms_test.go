@@ -10,6 +10,8 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -95,6 +97,40 @@ func TestALateStatusDoesNotEraseWhereAZoneIs(t *testing.T) {
 				t.Errorf("the third leader knows of %v only", held)
 			}
 		})
+	}
+}
+
+// TestWhereAZoneIsStaysWrittenDownUntilThatIsTakenIn has a Zone go while a new leader waits for something else, before
+// it looks at where Zones are.
+func TestWhereAZoneIsStaysWrittenDownUntilThatIsTakenIn(t *testing.T) {
+	c := newCluster(t)
+	l, own := c.leader(), delivery.Delivered{Place: "own", Zone: parse(t, "example.org.")}
+	z := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: c.id.Namespace, Name: c.id.Name}}
+	body := `{"metadata":{"finalizers":["` + v1alpha1.Finalizer + `"]}}`
+	if err := c.live.Patch(c.ctx, z, client.RawPatch(types.MergePatchType, []byte(body))); err != nil {
+		t.Fatal(err)
+	}
+	if err := (*store)(l.Controller).Hold(c.ctx, c.id, []delivery.Delivered{own}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.live.Delete(c.ctx, z); err != nil {
+		t.Fatal(err)
+	}
+	c.eventually("a status of the Zone that goes", func() string {
+		var later *controller.Later
+		if err := l.writeZone(c.ctx, c.id); err != nil && !errors.As(err, &later) {
+			return err.Error()
+		}
+		if err := c.live.Get(c.ctx, client.ObjectKeyFromObject(z), z); err != nil {
+			t.Fatal(err)
+		}
+		if !meta.IsStatusConditionFalse(z.Status.Conditions, controller.ConditionAccepted) {
+			return "nothing is said"
+		}
+		return ""
+	})
+	if held := deliveredOf(z); !slices.Contains(held, own) {
+		t.Errorf("who leads next knows of %v only", held)
 	}
 }
 
