@@ -229,9 +229,25 @@ func (s *scene) restarted(args ...string) {
 	s.audited(3)
 }
 
+// rests waits until the operator has written nothing for longer than it waits with statuses that may settle.
+func (s *scene) rests() {
+	s.t.Helper()
+	last, since := s.requests(), time.Now()
+	s.eventually("rest", func() string {
+		if now := s.requests(); now != last {
+			last, since = now, time.Now()
+		}
+		if time.Since(since) < 3*time.Second {
+			return "the operator still writes"
+		}
+		return ""
+	})
+}
+
 // restartChangesNothing compares all objects and the zone of BIND before and after a restart.
 func (s *scene) restartChangesNothing() {
 	s.t.Helper()
+	s.rests()
 	before, serial, updates := s.allVersions(), s.serial(s.bind, "example.org."), s.updates(s.bind)
 	s.restarted()
 	if d := difference(before, s.allVersions()); d != "" {

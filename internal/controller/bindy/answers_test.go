@@ -99,6 +99,19 @@ func ask(address, name string, typ uint16) string {
 	return strings.Join(data, " ")
 }
 
+// replace removes the pod of an instance, and waits for another one: until then the first may answer.
+func (n *bindNode) replace(instance string) {
+	n.Helper()
+	before := n.uidAt(instance)
+	n.Remove(n.onePod(instance))
+	n.Eventually("another pod of "+instance, func() string {
+		if now := n.uidAt(instance); now == "" || now == before {
+			return "there is none"
+		}
+		return ""
+	})
+}
+
 func (n *bindNode) onePod(instance string) *corev1.Pod {
 	n.Helper()
 	var list corev1.PodList

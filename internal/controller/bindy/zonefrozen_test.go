@@ -73,14 +73,14 @@ func TestAFrozenDNSZone(t *testing.T) {
 			n.answers(2, "old.example.com.", dns.TypeA, "192.0.2.9") + n.sameSerial(2)
 	}
 	for _, instance := range []string{"dns-primary-0", "dns-secondary-0"} {
-		s.Remove(n.onePod(instance)) // which takes its zones with it
+		n.replace(instance) // which takes its zones with it
 		s.Eventually("the same after "+instance+" came anew", asBefore)
 	}
 	s.Stop()
 	s.Apply(addressRecord, n.namespace, "new", "192.0.2.3")
 	s.start()
 	s.Eventually("what waits after a restart", func() string { return n.frozenAs("3 sets wait: new.example.com. A") })
-	s.Remove(n.onePod("dns-primary-0"))
+	n.replace("dns-primary-0")
 	s.Eventually("the same after a restart", asBefore)
 	s.Quiet()
 	if now := n.serialAt("dns-primary-0", "example.com."); now != serial || asBefore() != "" {
@@ -131,7 +131,7 @@ func TestADNSZoneFrozenUnseen(t *testing.T) {
 	if complaint := n.answers(1, "www.example.com.", dns.TypeA, "192.0.2.1"); complaint != "" {
 		t.Error(complaint)
 	}
-	s.Remove(n.onePod("dns-primary-0"))
+	n.replace("dns-primary-0")
 	s.Eventually("a server that comes anew", func() string {
 		return n.answers(1, "www.example.com.", dns.TypeA, "REFUSED")
 	})

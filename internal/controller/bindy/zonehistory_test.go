@@ -94,7 +94,7 @@ func TestTheHistoryOfADNSZone(t *testing.T) {
 	s.Eventually("what waits after a restart", func() string {
 		return n.frozenAs("was rolled back to serial "+first, "1 set waits: www.example.com. A")
 	})
-	s.Remove(n.onePod("dns-primary-0"))
+	n.replace("dns-primary-0")
 	answers("www", "192.0.2.1")
 
 	n.zonefold([]string{"follows its objects again"}, "thaw", "example.com")

@@ -104,7 +104,7 @@ func TestAZoneOnAFleet(t *testing.T) {
 	s.Eventually("a change everywhere", func() string { return n.answers(3, "www.example.com.", dns.TypeA, "192.0.2.2") })
 
 	for _, instance := range []string{"dns-primary-0", "dns-secondary-0"} {
-		s.Remove(n.onePod(instance))
+		n.replace(instance)
 		s.Eventually("the pods", func() string { return n.answers(3, "www.example.com.", dns.TypeA, "192.0.2.2") })
 		s.Eventually("the same serial", func() string { return n.sameSerial(3) })
 	}
@@ -324,7 +324,7 @@ func TestOneOfTwoPrimariesIsDown(t *testing.T) {
 		}
 		return ""
 	})
-	s.Remove(n.onePod("dns-primary-1"))
+	n.replace("dns-primary-1")
 	s.Eventually("both primaries", func() string { return n.answers(2, "www.example.com.", dns.TypeA, "192.0.2.2") })
 	s.Eventually("the same serial", func() string { return n.sameSerial(2) })
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
