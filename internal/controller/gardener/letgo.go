@@ -31,11 +31,12 @@ func (k *Controller) letGo(r *record, run *run) error {
 		s.drop(r)
 	}
 	sending := run.left != nil && k.Engine.Sending(*run.left, r.key)
-	if r.made = r.made || sending; r.made && run.step == Forget {
-		run.step = Nothing
+	r.made = r.made || sending
+	switch {
+	case run.step == Forget && r.made:
+		run.step = Nothing // it is decided anew
 		return later
-	}
-	if sending {
+	case sending:
 		return later
 	}
 	return nil
