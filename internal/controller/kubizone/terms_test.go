@@ -104,12 +104,12 @@ func TestALateStatusDoesNotEraseWhereAZoneIs(t *testing.T) {
 // it looks at where Zones are.
 func TestWhereAZoneIsStaysWrittenDownUntilThatIsTakenIn(t *testing.T) {
 	c := newCluster(t)
-	l, own := c.leader(), delivery.Delivered{Place: "own", Zone: parse(t, "example.org.")}
 	z := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: c.id.Namespace, Name: c.id.Name}}
 	body := `{"metadata":{"finalizers":["` + v1alpha1.Finalizer + `"]}}`
 	if err := c.live.Patch(c.ctx, z, client.RawPatch(types.MergePatchType, []byte(body))); err != nil {
 		t.Fatal(err)
 	}
+	l, own := c.leader(), delivery.Delivered{Place: "own", Zone: parse(t, "example.org.")}
 	if err := (*store)(l.Controller).Hold(c.ctx, c.id, []delivery.Delivered{own}); err != nil {
 		t.Fatal(err)
 	}
