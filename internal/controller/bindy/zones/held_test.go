@@ -1,11 +1,14 @@
 package zones
 
 import (
+	"slices"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/delivery"
@@ -58,5 +61,29 @@ func TestAFleetThatIsNotKnownYetIsNotMissing(t *testing.T) {
 	if _, trouble := z.assigner.Fleet(types.NamespacedName{Namespace: "a", Name: "dns"}); trouble == nil ||
 		trouble.Reason != controller.ReasonPending {
 		t.Errorf("%+v", trouble)
+	}
+}
+
+// TestWhereAZoneIsStaysInItsStatusUntilThatIsTakenIn has a new leader write a status before it looks at where the zone
+// is.
+func TestWhereAZoneIsStaysInItsStatusUntilThatIsTakenIn(t *testing.T) {
+	name := nameOf(t, "example.org.")
+	left := delivery.Delivered{Place: "a/left", Zone: name}
+	now := delivery.Delivered{Place: "a/dns-primary-0", Zone: name}
+	o := &v1beta1.DNSZone{ObjectMeta: metav1.ObjectMeta{Finalizers: []string{v1beta1.ZoneFinalizer}}}
+	o.Status.Bind9Instances = []v1beta1.ZoneInstance{{Namespace: "a", Name: "left", ZoneNames: []string{"example.org."}}}
+	for what, tt := range map[string]struct {
+		out  delivery.ZoneOutcome
+		want delivery.Delivered
+	}{
+		"before":    {delivery.ZoneOutcome{}, left},
+		"from then": {delivery.ZoneOutcome{Known: true, Places: []delivery.PlaceOutcome{{Delivered: now}}}, now},
+	} {
+		t.Run(what, func(t *testing.T) {
+			r := &zoneReport{o: o, out: tt.out}
+			if got := r.places(); !slices.Equal(got, []delivery.Delivered{tt.want}) {
+				t.Errorf("it is at %v", got)
+			}
+		})
 	}
 }

@@ -88,7 +88,7 @@ func (r *zoneReport) write(ctx context.Context, v zone.Verdict) error {
 // status is what the status is to say of a zone that is so far.
 func (r *zoneReport) status(v zone.Verdict, now zoneState, ready controller.Outcome) v1beta1.DNSZoneStatus {
 	status := *r.o.Status.DeepCopy()
-	status.Bind9Instances = r.z.instancesOf(r.o, r.fleet, namesAt(r.out), func(key client.ObjectKey) instanceNews {
+	status.Bind9Instances = r.z.instancesOf(r.o, r.fleet, namesAt(r.places()), func(key client.ObjectKey) instanceNews {
 		return now.at[key]
 	})
 	status.Bind9InstancesCount = int32(len(r.fleet.all()))
@@ -193,10 +193,23 @@ func (z *Zones) instancesOf(o *v1beta1.DNSZone, fleet fleetOf, names map[client.
 	return out
 }
 
+// places are where a zone is or is to be. What the status says of them stays as long as nobody has taken it in: where
+// the zone is, is written down nowhere else.
+func (r *zoneReport) places() []delivery.Delivered {
+	if !r.out.Known {
+		return deliveredOf(r.o)
+	}
+	var out []delivery.Delivered
+	for _, p := range r.out.Places {
+		out = append(out, p.Delivered)
+	}
+	return out
+}
+
 // namesAt are the names under which instances have a zone or are to have it.
-func namesAt(out delivery.ZoneOutcome) map[client.ObjectKey][]string {
+func namesAt(places []delivery.Delivered) map[client.ObjectKey][]string {
 	names := map[client.ObjectKey][]string{}
-	for _, p := range out.Places {
+	for _, p := range places {
 		if key, ok := instanceOf(p.Place); ok && !slices.Contains(names[key], p.Zone.String()) {
 			names[key] = append(names[key], p.Zone.String())
 		}

@@ -129,16 +129,10 @@ func (s *zoneStore) Hold(ctx context.Context, id zone.ID, where []delivery.Deliv
 
 // claimed are the servers that a zone is about to be delivered to, beside what is known of them.
 func (s *zoneStore) claimed(id zone.ID, o *v1beta1.DNSZone, where []delivery.Delivered) []v1beta1.ZoneInstance {
-	names := map[client.ObjectKey][]string{}
-	for _, w := range where {
-		if key, ok := instanceOf(w.Place); ok {
-			names[key] = append(names[key], w.Zone.String())
-		}
-	}
 	st, unlock := s.state.Lock()
 	fleet := st.fleets[id]
 	unlock()
-	return s.z().instancesOf(o, fleet, names, func(key client.ObjectKey) instanceNews { return newsIn(o, key) })
+	return s.z().instancesOf(o, fleet, namesAt(where), func(key client.ObjectKey) instanceNews { return newsIn(o, key) })
 }
 
 // newsIn is what the status of a zone says of an instance.
