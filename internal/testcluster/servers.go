@@ -103,6 +103,8 @@ func (c *Cluster) controllerManagerFlags(opts Options) launch {
 		"--cluster-signing-cert-file=" + c.file("ca.crt"), "--cluster-signing-key-file=" + c.file("ca.key"),
 		"--flex-volume-plugin-dir=" + c.file("flexvolume"), // it makes this folder, by default below /usr
 		"--kube-api-qps=500", "--kube-api-burst=1000",
+		// it tries again and again to write down loopback addresses of pods, which Endpoints may not have
+		"--controllers=*,-endpoints-controller",
 		"--node-monitor-grace-period=" + grace.String(), "--node-monitor-period=" + min(grace/5, 5*time.Second).String(),
 	}}
 }

@@ -32,6 +32,7 @@ import (
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/nameserver"
+	"github.com/zonefold/zonefold/internal/testcluster"
 )
 
 // podAccess is what a backend asks of a Pod, as the operator has it.
@@ -176,10 +177,11 @@ func (n *bindNode) run() {
 	})
 	done.Go(func() {
 		for ctx.Err() == nil {
+			began := time.Now()
 			n.step(ctx)
 			select {
 			case <-ctx.Done():
-			case <-time.After(20 * time.Millisecond):
+			case <-time.After(testcluster.Pace(time.Since(began))):
 			}
 		}
 	})
