@@ -104,7 +104,7 @@ func (c *Ceilings) Raise(ctx context.Context, id zone.ID, asked uint32) error {
 	}
 	uid, store := o.GetUID(), c.inPlaceOf(o, c.Known(id))
 	for n := 0; ; n++ {
-		err := c.store(ctx, id, store, rr.LaterSerial(c.Known(id), asked))
+		err := c.store(ctx, id, store, c.above(id, asked))
 		if n == raises || !apierrors.IsConflict(err) && !apierrors.IsInvalid(err) {
 			return err
 		}
@@ -123,6 +123,16 @@ func (c *Ceilings) Raise(ctx context.Context, id zone.ID, asked uint32) error {
 			store = c.inVersion(o)
 		}
 	}
+}
+
+// above returns the ceiling to store where one is asked for. It is never the known one, also where that is enough:
+// whoever has found that no serial below that was used, and gives them back, is to meet another version of the object.
+func (c *Ceilings) above(id zone.ID, asked uint32) uint32 {
+	known := c.Known(id)
+	if known == 0 || rr.SerialLess(known, asked) {
+		return asked
+	}
+	return max(known+1, 1)
 }
 
 // turn returns the turn of those who raise the ceiling of a zone.

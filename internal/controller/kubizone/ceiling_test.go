@@ -111,3 +111,29 @@ func TestALeaderThatHasSeenAnothersCeilingDoesNotTakeItForItsOwn(t *testing.T) {
 		})
 	}
 }
+
+// TestACeilingThatIsAskedForIsNotGivenBack has a change need a serial between the look that finds all of them unused
+// and the write that gives them back: what is stored is as high as what the change asks for.
+func TestACeilingThatIsAskedForIsNotGivenBack(t *testing.T) {
+	c := newCluster(t)
+	l := c.leader()
+	if err := l.raise(c, 132); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.catchUp(c.ctx, c); err != nil {
+		t.Fatal(err)
+	}
+	seen, err := zoneAt(c.ctx, l.Client, c.id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.raise(c, 120); err != nil {
+		t.Fatal(err)
+	}
+	want := *seen.Status.DeepCopy()
+	want.SerialCeiling = number(104)
+	if _, err := l.objects.ChangeStatus(c.ctx, seen, seen.Status, want); err == nil {
+		t.Error("it is given back")
+	}
+	c.wantCeiling(133) // and not 132 again, which would have been no other version
+}
