@@ -137,15 +137,18 @@ func (n *nodes) run(ctx context.Context) {
 	}
 }
 
-// news reports whether something has happened since the last look that pods are made of, and is told of more.
+// news reports whether something has happened since the last look that pods are made of or the garbage collector looks
+// at, and is told of more.
 func (n *nodes) news() (more <-chan struct{}, matters bool) {
 	s := n.world.api.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := len(s.log) - 1; i >= 0 && s.log[i].revision > n.seen; i-- {
-		switch s.log[i].kind.Kind {
+		switch e := s.log[i]; e.kind.Kind {
 		case "Deployment", "Pod", "Secret", "PersistentVolumeClaim":
 			matters = true
+		default: // its owner may be gone
+			matters = matters || e.before == nil && e.after != nil && len(e.after.GetOwnerReferences()) > 0
 		}
 	}
 	n.seen = s.revision
