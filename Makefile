@@ -13,8 +13,11 @@ VERSION     ?= dev
 LONGEST     := ./test/scenario ./internal/controller/bindy/... ./cmd/operator # begin first, or they end alone
 AT_ONCE     := $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN)) # packages: half of them wait for servers at any time
 PEERS_OUT   := $(or $(BENCH_OUT),dist/peers.json)
-HUGO        := CGO_ENABLED=0 go tool -modfile=tools/site/go.mod hugo --source site
+HUGO        := go tool -modfile=tools/site/go.mod hugo --source site
 HELM        := go tool -modfile=charts/go.mod helm
+# Another clone, images and releases use what is compiled for this one: neither its folder nor a C compiler is in it.
+export CGO_ENABLED := 0
+export GOFLAGS     := $(sort $(shell go env GOFLAGS) -trimpath)
 # Generated from the types in api/, the markers in internal/controller and the chart; committed.
 GENERATED   := find config/crd config/rbac config/install config/dashboards api docs/*.svg docs/performance.md -type f \
 	\( -name "*.yaml" -o -name "*.json" -o -name "zz_generated.*" -o -name "*.svg" -o -name performance.md \)
@@ -26,8 +29,7 @@ help: ## list the targets
 
 build: ## compile every program into bin/
 	@echo "compiling (some minutes the first time)"
-	@go build -v ./... 2>&1 | awk '/[ :#]/ || NR % 100 == 0'
-	mkdir -p bin && go build -o bin/ ./cmd/...
+	mkdir -p bin && go build -v -o bin/ ./cmd/... 2>&1 | awk '/[ :#]/ || NR % 100 == 0'
 
 test: ## everything that must pass: what it needs, build, lint, verify, all tests
 	go run ./hack/prerequisites
@@ -40,7 +42,7 @@ test: ## everything that must pass: what it needs, build, lint, verify, all test
 
 beside:
 	go -C charts test -count=1 ./... # the cache does not look at files outside of a module
-	go test -race -timeout 20m ./internal/backend/engine # where goroutines meet; it is not tested without -race before
+	CGO_ENABLED=1 go test -race -timeout 20m ./internal/backend/engine # where goroutines meet; it is not tested without -race before
 
 acceptance: ## the code of Gardener, of external-dns, of clients of RFC 2136 and of oauth2-proxy judges ours; compiles them, some minutes the first time; as root; not part of test
 	go run ./hack/prerequisites -acceptance
@@ -96,7 +98,7 @@ sim: ## LIVES=1000 random lives of the operator in virtual time, from SEED=1 on,
 race: ## every test but those in Pods, with the race detector; half an hour on two cores; not part of test
 	go run ./hack/prerequisites
 	go run ./hack/cluster build
-	go test -race -timeout 60m $(LONGEST) $$(go list ./... | grep -vE '/(test/(e2e|soak)|internal/controller/bindy(/.*)?)$$')
+	CGO_ENABLED=1 go test -race -timeout 60m $(LONGEST) $$(go list ./... | grep -vE '/(test/(e2e|soak)|internal/controller/bindy(/.*)?)$$')
 
 mutations: ## faults put into the operator, one at a time: which of LIVES=1000 lives finds each
 	LIVES=$(LIVES) SEED=$(SEED) go run ./hack/mutations
