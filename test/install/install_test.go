@@ -31,7 +31,7 @@ const image = "registry.example.org/you/zonefold-operator:1"
 // kubelet, so nobody waits for them.
 func steps() []step {
 	return []step{
-		{begins: "make image VERSION=1", told: []string{"go run ./hack/image -version 1"}},
+		{begins: "make image VERSION=1", told: []string{"go env GOFLAGS", "go run ./hack/image -version 1"}},
 		{begins: "IMAGE=registry.example.org/", told: []string{
 			"skopeo copy --all oci-archive:dist/operator.tar docker://" + image}},
 		{begins: "docker build", told: []string{
@@ -41,7 +41,7 @@ func steps() []step {
 		{begins: "kubectl label namespace", after: (*site).namespaceIsRestricted},
 		{begins: "sed ", before: (*site).withoutHelm, after: (*site).manifestIsApplied},
 		{begins: "make build", before: (*site).withoutOperator, runs: true, told: []string{
-			"go build -v ./...", "go build -o bin/ ./cmd/..."}},
+			"go env GOFLAGS", "go build -v -o bin/ ./cmd/..."}},
 	}
 }
 
