@@ -24,6 +24,7 @@ type record struct {
 	holding *holding            // what of it a hosted zone has; nil: nothing that this process knows of
 	tried   bool                // it was looked for, and looking for it again would not help
 	made    bool                // its set may be at a service, even if the status says that it never was
+	told    bool                // the status says what has come of an attempt of this process to put its set
 	awaits  time.Time           // since when its removal waits for those of others; zero: it does not
 	forced  time.Time           // since when it is to go whatever is left behind; zero: it is not
 }
@@ -78,6 +79,7 @@ type run struct {
 	again     time.Time          // when it is sent there again
 	left      *backend.TargetKey // where the set of an object was that is let go
 	missed    error              // why a search has not found anything yet
+	doubtful  bool               // nobody knows whether there is anything to be removed
 	late      bool               // somebody has stopped waiting for it
 	span      trace.Span         // of the operation; nil: nobody follows it
 }

@@ -113,8 +113,8 @@ func (k *Controller) advance(ctx context.Context, r *record, run *run) error {
 func (k *Controller) begin(ctx context.Context, r *record, run *run) (bool, error) {
 	o := k.current(r)
 	step, kind := Decide(o)
-	if step == Forget && k.mayBeThere(r) {
-		step = Remove
+	if step == Forget {
+		step, run.doubtful = k.forgets(r)
 	}
 	reconcile := o.Annotations[v1alpha1.OperationAnnotation] == v1alpha1.OperationReconcile
 	if step == Nothing && !reconcile || step == Wait || !run.taken && !k.Trigger.due(o) {
@@ -156,8 +156,19 @@ func (k *Controller) begin(ctx context.Context, r *record, run *run) (bool, erro
 	return false, nil
 }
 
-// mayBeThere reports whether a set may be at a service of which the status says that it never was: that was written
-// before an attempt whose end the status could not say any more.
+// forgets decides what is done about a set that never was at its service, as the status says. That was written before
+// an attempt whose end the status could not say any more, of this process or of the one before it. What nobody knows is
+// doubtful: it is removed as far as that can be done at once.
+func (k *Controller) forgets(r *record) (step Step, doubtful bool) {
+	_, unlock := k.state.Lock()
+	defer unlock()
+	if r.made || !r.told {
+		return Remove, !r.made
+	}
+	return Forget, false
+}
+
+// mayBeThere reports whether this process may have put a set.
 func (k *Controller) mayBeThere(r *record) bool {
 	_, unlock := k.state.Lock()
 	defer unlock()
@@ -236,6 +247,11 @@ func (k *Controller) trouble(ctx context.Context, r *record, run *run, err error
 		return k.conclude(ctx, r, run, k.finish(ctx, r, run))
 	}
 	s, unlock := k.state.Lock()
+	if run.doubtful && run.step == Remove {
+		run.step, run.doubtful = Forget, false
+		unlock()
+		return k.conclude(ctx, r, run, k.advance(ctx, r, run))
+	}
 	if run.failures++; run.failures == 1 {
 		run.since = k.Clock()
 	}

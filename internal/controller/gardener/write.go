@@ -20,12 +20,17 @@ func (k *Controller) reportFailure(ctx context.Context, r *record, run *run, err
 	if run.step == Put {
 		after = notMade(after, k.mayBeThere(r), k.Clock())
 	}
-	if equality.Semantic.DeepEqual(before, after) {
-		return nil
+	if !equality.Semantic.DeepEqual(before, after) {
+		k.Events.Eventf(run.object, nil, "Warning", "Failed", string(run.kind), "%s",
+			controller.Note(after.LastError.Description))
+		if err := k.changeStatus(ctx, r, after); err != nil {
+			return err
+		}
 	}
-	k.Events.Eventf(run.object, nil, "Warning", "Failed", string(run.kind), "%s",
-		controller.Note(after.LastError.Description))
-	return k.changeStatus(ctx, r, after)
+	_, unlock := k.state.Lock()
+	defer unlock()
+	r.told = r.told || run.step == Put
+	return nil
 }
 
 // reportSuccess says that an operation is done, unless that was said and what comes after it is tried again.
