@@ -113,6 +113,7 @@ func (k *Controller) advance(ctx context.Context, r *record, run *run) error {
 func (k *Controller) begin(ctx context.Context, r *record, run *run) (bool, error) {
 	o := k.current(r)
 	step, kind := Decide(o)
+	run.doubtful = false // what was may be known by now
 	if step == Forget {
 		step, run.doubtful = k.forgets(r)
 	}
