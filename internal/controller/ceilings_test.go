@@ -102,7 +102,7 @@ func TestTwoNamesOfAZoneRaiseItsCeilingInTurn(t *testing.T) {
 			})
 		}
 		feeds.Wait()
-		if api.ceiling < 140 { // it is 141 if that was stored first: each stores another one
+		if api.ceiling != 140 && api.ceiling != 141 { // the second where the higher one was asked for first
 			t.Errorf("%d is stored", api.ceiling)
 		}
 		gone, cancel := context.WithCancel(t.Context())
