@@ -43,7 +43,7 @@ func (r renewal) live(ctx context.Context, p sim.Process) error {
 		"--health-probe-bind-address=0", "--metrics-bind-address=0",
 		"--admission-bind-address=:9443", "--dns-bind-address=" + dns,
 		fmt.Sprintf("--leader-elect-lease-duration=%ds", r[0]), fmt.Sprintf("--leader-elect-renew-deadline=%ds", r[1]),
-		fmt.Sprintf("--leader-elect-retry-period=%ds", r[2]),
+		fmt.Sprintf("--leader-elect-retry-period=%ds", r[2]), fmt.Sprintf("--max-status-entries=%d", p.Entries),
 	}, func(string) string { return "" })
 	if err != nil {
 		return err

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -49,6 +48,8 @@ const (
 //	                                          webhook.go; those of pods of fleets are in fleet.go
 //	begin homelab                             operators begin, with these dialects; none: kubizone
 //	sources service ingress                   operators follow these sources; written before they begin
+//	entries 4                                 as many the status of a Zone has at most; more of them are in
+//	                                          ZoneSlices. Written before operators begin
 //	status Service a/www                      somebody writes the status of an object, such as the controller of
 //	                                          a load balancer
 //	operators 2                               so many live at the same time; written before they begin
@@ -154,43 +155,6 @@ func (l Life) Format() []byte {
 	return txtar.Format(out)
 }
 
-// Dialects are those that the operators of a life have.
-func (l Life) Dialects() []string {
-	for _, s := range l.Steps {
-		if words := strings.Fields(s.Text); words[0] == "begin" && len(words) > 1 {
-			return words[1:]
-		}
-	}
-	return []string{"kubizone"}
-}
-
-// Roles are the parts of operators that need rights: the dialects, and what steps are about.
-func (l Life) Roles() []string {
-	out := slices.Clone(l.Dialects())
-	if slices.ContainsFunc(l.Steps, func(s Step) bool { return strings.HasPrefix(s.Text, "update ") }) {
-		out = append(out, "updates")
-	}
-	if len(l.sources()) > 0 {
-		out = append(out, "sources")
-	}
-	return out
-}
-
-// sources are those that the operators of a life follow.
-func (l Life) sources() []string {
-	for _, s := range l.Steps {
-		if words := strings.Fields(s.Text); words[0] == "sources" {
-			return words[1:]
-		}
-	}
-	return nil
-}
-
-// embedded reports whether operators are to have name servers of their own.
-func (l Life) embedded() bool {
-	return slices.ContainsFunc(l.Steps, func(s Step) bool { return strings.Contains(string(s.Data), "embedded:") })
-}
-
 // An Outcome is what came of a life.
 type Outcome struct {
 	Effects []string // that operators had, in order
@@ -202,7 +166,12 @@ type Outcome struct {
 
 // Live lives a life. It is called in a bubble (testing/synctest), and returns when nothing of it is left.
 func (l Life) Live(ctx context.Context, kinds *Kinds, run Run) (Outcome, error) {
+	entries, err := l.entries()
+	if err != nil {
+		return Outcome{}, fmt.Errorf("reading how many entries a status has: %w", err)
+	}
 	w := newWorld(kinds, run, l)
+	w.entries = entries
 	for _, name := range []string{"zonefold-system", "a", "b"} {
 		if err := w.apply(ctx, "{apiVersion: v1, kind: Namespace, metadata: {name: "+name+"}}"); err != nil {
 			return Outcome{}, err
@@ -251,7 +220,7 @@ func (l Life) Live(ctx context.Context, kinds *Kinds, run Run) (Outcome, error) 
 	state += w.state()
 	end()
 	w.parts.Wait()
-	err := w.stopAll()
+	err = w.stopAll()
 	w.judge()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -298,7 +267,7 @@ func (w *World) step(ctx context.Context, words []string, data []byte) error {
 		return w.delete(words[1], words[2])
 	case words[0] == "annotate" && len(words) == 4:
 		return w.annotate(ctx, words[1], words[2], words[3])
-	case words[0] == "sources":
+	case words[0] == "sources" || words[0] == "entries":
 		return nil // see newWorld
 	case words[0] == "status" && len(words) == 3:
 		return w.say(ctx, words[1], words[2], string(data))

@@ -86,6 +86,9 @@ func RandomLife(r *rand.Rand, steps int, dialect string) Life {
 			p.deleteAll()
 		}
 	}
+	if slices.Contains(dialects, "kubizone") && a.IntN(3) == 0 {
+		a.steps = slices.Insert(a.steps, 0, Step{Text: "entries " + a.choose([]string{"2", "4", "8"})})
+	}
 	return Life{Name: "People and servers do what comes to their minds.", Steps: a.steps}
 }
 

@@ -315,9 +315,10 @@ func (t notice) enter(m backendtest.Message, changed []rr.Key, lost bool) {
 		for _, data := range after.Data {
 			delete(h.lost, value{key, data})
 		}
-		if lost {
+		switch {
+		case lost, len(after.Data) == 0: // what comes there after that is somebody else's
 			delete(h.put, key)
-		} else if len(after.Data) > 0 && len(m.Batch.Changes) > 0 {
+		case len(m.Batch.Changes) > 0:
 			h.put[key] = t.now()
 		}
 	}

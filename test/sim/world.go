@@ -49,6 +49,7 @@ type Process struct {
 
 	Dialects []string          // that are on
 	Sources  []string          // of names, beside Records, that are on
+	Entries  int               // that the status of a Zone has at most; 0: as many as it holds
 	Webhooks http.RoundTripper // to the servers of DNSClasses
 	Pods     bind9.Network     // to the name servers of fleets
 
@@ -78,6 +79,7 @@ type World struct {
 	servers  map[string]*server  // by address
 	hooks    map[string]*webhook // by host
 	dialects []string
+	entries  int       // that the status of a Zone has at most
 	effects  []string  // that operators had, in order
 	follows  []bool    // see Outcome
 	last     time.Time // of them; zero: people or servers have done something since
@@ -184,7 +186,8 @@ func (w *World) begin(ctx context.Context) {
 			Chance: chance,
 			Config: &rest.Config{Host: "http://203.0.113.1", Transport: o}, Connect: o.connector, Open: o.open,
 			Log:      slog.New(slowLog{w}),
-			Dialects: w.dialects, Sources: w.eyes.wishes.asking.names, Webhooks: wire{o}, Pods: o.pods(),
+			Dialects: w.dialects, Sources: w.eyes.wishes.asking.names, Entries: w.entries,
+			Webhooks: wire{o}, Pods: o.pods(),
 			DNS: at, Listen: o.listen, Dial: o.dial, Admit: o.reviews,
 		})
 		if ctx.Err() == nil && (w.api.hasFailed() || o.comesAgain()) {

@@ -33,6 +33,7 @@ func (b *ledgers) loadLedger(id zone.ID, z *v1alpha1.Zone) rr.Sets {
 				b.sliceWritten(id, s.Name, objects.Version(s))
 			} else {
 				dialect.PutEntries(base, dialect.SliceEntries(s.Entries))
+				l.strays = l.strays || stray(z, s, int(z.Status.Slices))
 			}
 		}
 		l.base, l.inherited = base.Sets(), true
@@ -137,14 +138,25 @@ func (b *ledgers) restorePages(ctx context.Context, id zone.ID, z *v1alpha1.Zone
 	if !torn {
 		return nil
 	}
+	err := b.objects.Restores(z, "journal")
+	if err == nil {
+		err = b.writePages(ctx, id, z)
+	}
+	if err != nil {
+		_, unlock := b.known.Lock()
+		state.torn = true
+		unlock()
+	}
+	return err
+}
+
+// writePages writes all pages of the journal that the cluster has otherwise.
+func (b *ledgers) writePages(ctx context.Context, id zone.ID, z *v1alpha1.Zone) error {
 	l := b.of(id)
 	l.turn.Lock()
 	defer l.turn.Unlock()
 	for _, p := range l.journal {
 		if err := b.applySlice(ctx, id, z, journalPage(p)); err != nil {
-			_, unlock := b.known.Lock()
-			state.torn = true
-			unlock()
 			return err
 		}
 	}

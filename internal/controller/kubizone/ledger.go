@@ -98,6 +98,7 @@ type ledger struct {
 	entries atomic.Uint64 // how often something was entered into the journal
 
 	inherited bool // base is what an earlier run has written down
+	strays    bool // that run has left slices that the status does not count
 }
 
 // A page of the journal is written by one leader, and has a name that no other leader
@@ -272,7 +273,7 @@ func (k *Controller) flushed(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 	state := m.zoneState(id)
 	keep := state.kept
 	unlock()
-	if z.Status.Slices > 0 || keep > 0 {
+	if z.Status.Slices > 0 || keep > 0 || k.ledgers.of(id).hasStrays() {
 		if err := k.ledgers.dropSlices(ctx, id, z, keep); err != nil {
 			return err
 		}
@@ -294,7 +295,7 @@ func (b *ledgers) rebase(ctx context.Context, z *v1alpha1.Zone, content rr.Sets,
 	id := dialect.ZoneID(z.Namespace, z.Name)
 	l := b.of(id)
 	l.turn.Lock()
-	l.base, l.inherited = content, false
+	l.base, l.inherited, l.strays = content, false, false
 	needed = needed || l.entries.Load() != entries // for a newer content
 	if !needed && !l.tidy(content) {
 		l.drops, l.journal = append(l.drops, l.journal...), nil
@@ -324,11 +325,18 @@ func (l *ledger) tidy(content rr.Sets) bool {
 }
 
 // cluttered reports whether the journal is more than that, beside a content that has been
-// written down.
+// written down, or there are slices beside it.
 func (l *ledger) cluttered() bool {
 	l.turn.Lock()
 	defer l.turn.Unlock()
-	return len(l.drops) > 0 || len(l.journal) > 0 && !l.tidy(l.base)
+	return l.strays || len(l.drops) > 0 || len(l.journal) > 0 && !l.tidy(l.base)
+}
+
+// hasStrays reports whether there are slices that the status does not count.
+func (l *ledger) hasStrays() bool {
+	l.turn.Lock()
+	defer l.turn.Unlock()
+	return l.strays
 }
 
 // contained reports whether a says nothing that b does not.

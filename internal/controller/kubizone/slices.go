@@ -96,9 +96,12 @@ func (k *Controller) writeSlices(ctx context.Context, id zone.ID, z *v1alpha1.Zo
 
 // dropSlices deletes the slices of a Zone from index keep on, but not its journal.
 func (b *ledgers) dropSlices(ctx context.Context, id zone.ID, z *v1alpha1.Zone, keep int) error {
-	return b.deleteSlices(ctx, id, z, func(s *zonefold.ZoneSlice) bool {
-		return !s.Journal && (int(s.Index) >= keep || s.Name != objects.PartName(z, "slice", int(s.Index)))
-	})
+	return b.deleteSlices(ctx, id, z, func(s *zonefold.ZoneSlice) bool { return stray(z, s, keep) })
+}
+
+// stray reports whether a slice is not one of so many that a Zone's content is in.
+func stray(z *v1alpha1.Zone, s *zonefold.ZoneSlice, of int) bool {
+	return !s.Journal && (int(s.Index) >= of || s.Name != objects.PartName(z, "slice", int(s.Index)))
 }
 
 // deleteSlices deletes those slices of a Zone that nobody needs any more.
@@ -176,13 +179,19 @@ func (b *ledgers) mayDiffer(id zone.ID, z *v1alpha1.Zone) bool {
 	return s.foreign || !s.looked && z.Status.Slices > 0
 }
 
-// compare notes that all slices of a Zone are going to be compared if somebody else wrote to one, which it reports.
-func (b *ledgers) compare(id zone.ID) (foreign bool) {
+// compare notes that all slices of a Zone are going to be compared if somebody else wrote to one, which it reports. The
+// error is an *objects.Contested.
+func (b *ledgers) compare(id zone.ID, z *v1alpha1.Zone) (foreign bool, err error) {
 	m, unlock := b.known.Lock()
 	defer unlock()
 	s := m.zone(id)
+	if s.foreign {
+		if err := b.objects.Restores(z, "slices"); err != nil {
+			return true, err
+		}
+	}
 	foreign, s.foreign, s.looked = s.foreign, false, true
-	return foreign
+	return foreign, nil
 }
 
 // uncompared notes that they were not.

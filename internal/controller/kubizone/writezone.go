@@ -177,14 +177,16 @@ func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 	case k.Core.Busy() && len(z.Status.Entries) > 0:
 		return nil, &controller.Later{After: grace / 2} // a burst is written down once, when it is over
 	}
-	if k.ledgers.compare(id) {
+	foreign, err := k.ledgers.compare(id, z)
+	if err != nil {
+		return nil, err
+	}
+	if foreign {
 		differ = true
-		_, unlock := k.memory.Lock()
-		s.parts = nil
-		unlock()
+		k.divideAnew(id)
 	}
 	snapshot.SOA.Serial = out.Label.Serial
-	err := k.keepGone(ctx, id, z, out, snapshot)
+	err = k.keepGone(ctx, id, z, out, snapshot)
 	if err == nil && k.past.Keeps() {
 		k.past.Revise(ctx, k.historyOf(id, z), snapshot, out.Frozen.RolledBack())
 	}
@@ -281,6 +283,13 @@ func (k *Controller) flush(ctx context.Context, id zone.ID, z *v1alpha1.Zone, s 
 	state.pause = time.Duration(size/65536) * time.Second
 	unlock()
 	return nil
+}
+
+// divideAnew has all slices of a Zone be written that are not as they should be.
+func (k *Controller) divideAnew(id zone.ID) {
+	m, unlock := k.memory.Lock()
+	defer unlock()
+	m.zoneState(id).parts = nil
 }
 
 // isLarge reports whether the status of a Zone is written seldom.

@@ -29,6 +29,12 @@ func (c *Contested) Error() string {
 	return "somebody else writes this object as well; the operator waits before it does so again"
 }
 
+// A contestKey names what is contested: "status", or what belongs to the object.
+type contestKey struct {
+	of   types.UID
+	what string
+}
+
 // A contest is what was written of one object to versions that somebody else had made.
 type contest struct {
 	generation int64
@@ -41,15 +47,16 @@ func (c contest) calm(now time.Time) bool { return now.Sub(c.last) >= contestCal
 // contests are those that are not long over. The zero value is ready for use.
 type contests struct {
 	mu    sync.Mutex
-	of    map[types.UID]contest
+	of    map[contestKey]contest
 	sweep int // at so many the calm ones are forgotten
 }
 
 // admit counts a write to a version of somebody else, or returns a *Contested.
-func (c *contests) admit(o client.Object, now time.Time) error {
+func (c *contests) admit(o client.Object, what string, now time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	one := c.of[o.GetUID()]
+	key := contestKey{o.GetUID(), what}
+	one := c.of[key]
 	if one.calm(now) || one.generation != o.GetGeneration() { // another spec is a reason for another status
 		one = contest{generation: o.GetGeneration()}
 	}
@@ -57,7 +64,7 @@ func (c *contests) admit(o client.Object, now time.Time) error {
 		return &Contested{wait}
 	}
 	one.writes, one.last = one.writes+1, now
-	c.keep(o.GetUID(), one)
+	c.keep(key, one)
 	return nil
 }
 
@@ -65,19 +72,19 @@ func (c *contests) admit(o client.Object, now time.Time) error {
 const leastSwept = 64
 
 // keep notes a contest. Those that are calm are forgotten whenever there are twice as many as were left.
-func (c *contests) keep(uid types.UID, one contest) {
+func (c *contests) keep(key contestKey, one contest) {
 	if len(c.of) >= c.sweep {
-		for uid, other := range c.of {
+		for key, other := range c.of {
 			if other.calm(one.last) {
-				delete(c.of, uid)
+				delete(c.of, key)
 			}
 		}
 		c.sweep = max(leastSwept, 2*len(c.of))
 	}
 	if c.of == nil {
-		c.of = map[types.UID]contest{}
+		c.of = map[contestKey]contest{}
 	}
-	c.of[uid] = one
+	c.of[key] = one
 }
 
 // contested returns a *Contested if somebody else has written an object since our last write, and does so again and
@@ -89,5 +96,11 @@ func (w *Writer) contested(read client.Object) error {
 	if last == 0 || Version(read) == last {
 		return nil
 	}
-	return w.contests.admit(read, w.Now())
+	return w.contests.admit(read, "status", w.Now())
+}
+
+// Restores counts that what belongs to an object is about to be written again, because somebody else has changed or
+// deleted it. It returns a *Contested if that happens again and again.
+func (w *Writer) Restores(o client.Object, what string) error {
+	return w.contests.admit(o, what, w.Now())
 }

@@ -64,13 +64,34 @@ func TestThatNobodyElseHasWrittenBeforeUsIsNoContest(t *testing.T) {
 	}
 }
 
+func TestWhoeverRestoresWhatAnotherOneChangesTakesItsTime(t *testing.T) {
+	t.Parallel()
+	w := &Writer{Now: func() time.Time { return time.Unix(0, 0) }}
+	owner := version("one", 10, 1)
+	for n := range contestBurst {
+		if err := w.Restores(owner, "pages"); err != nil {
+			t.Fatalf("restoring the pages for the %d. time: %v", n+1, err)
+		}
+	}
+	var contested *Contested
+	if err := w.Restores(owner, "pages"); !errors.As(err, &contested) || contested.After != contestRest {
+		t.Errorf("restoring the pages again: got %v, want a wait of %s", err, contestRest)
+	}
+	if err := w.Restores(owner, "slices"); err != nil {
+		t.Errorf("restoring the slices, which nobody has changed yet: %v", err)
+	}
+	if err := w.Restores(version("two", 10, 1), "pages"); err != nil {
+		t.Errorf("restoring the pages of another one: %v", err)
+	}
+}
+
 func TestContestsThatAreOverAreForgotten(t *testing.T) {
 	t.Parallel()
 	var c contests
 	now := time.Unix(0, 0)
 	for n := range uint64(100 * leastSwept) {
 		now = now.Add(contestCalm / 10)
-		if err := c.admit(version(types.UID(strconv.FormatUint(n, 10)), n, 1), now); err != nil {
+		if err := c.admit(version(types.UID(strconv.FormatUint(n, 10)), n, 1), "status", now); err != nil {
 			t.Fatal(err)
 		}
 	}
