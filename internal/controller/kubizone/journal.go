@@ -33,7 +33,7 @@ func (b *ledgers) loadLedger(id zone.ID, z *v1alpha1.Zone) rr.Sets {
 				b.sliceWritten(id, s.Name, objects.Version(s))
 			} else {
 				dialect.PutEntries(base, dialect.SliceEntries(s.Entries))
-				l.strays = l.strays || stray(z, s, int(z.Status.Slices))
+				l.strays = l.strays || stray(z, s)
 			}
 		}
 		l.base, l.inherited = base.Sets(), true

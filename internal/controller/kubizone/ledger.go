@@ -98,7 +98,7 @@ type ledger struct {
 	entries atomic.Uint64 // how often something was entered into the journal
 
 	inherited bool // base is what an earlier run has written down
-	strays    bool // that run has left slices that the status does not count
+	strays    bool // there may be slices that the status does not count
 }
 
 // A page of the journal is written by one leader, and has a name that no other leader
@@ -267,20 +267,16 @@ func (b *ledgers) keep(ctx context.Context, z *v1alpha1.Zone, keys []rr.Key, now
 	return b.write(ctx, z, l, sets, rr.Sets{}) // although they are still in the status
 }
 
-// flushed notes that the cluster has written down a content, and clears away what is not needed beside it any more.
+// flushed notes that the cluster has written down a content, and clears away what is not needed beside it any more. The
+// status of the Zone is as it was written. A content without a name is that of a Zone that no server has anything of.
 func (k *Controller) flushed(ctx context.Context, id zone.ID, z *v1alpha1.Zone, s zone.Snapshot, out outcome) error {
-	m, unlock := k.memory.Lock()
-	state := m.zoneState(id)
-	keep := state.kept
-	unlock()
-	if z.Status.Slices > 0 || keep > 0 || k.ledgers.of(id).hasStrays() {
-		if err := k.ledgers.dropSlices(ctx, id, z, keep); err != nil {
-			return err
-		}
+	if err := k.ledgers.dropStrays(ctx, id, z); err != nil {
+		return err
 	}
-	needed := !out.Confirmed || len(out.Lingering) > 0
+	needed := !s.Name.IsZero() && (!out.Confirmed || len(out.Lingering) > 0)
 	if !needed {
-		_, unlock := k.memory.Lock()
+		m, unlock := k.memory.Lock()
+		state := m.zoneState(id)
 		if state.content.Hash == s.Hash { // else a newer one, which nobody has confirmed, lacks some of it
 			clear(state.gone)
 		}
@@ -295,7 +291,7 @@ func (b *ledgers) rebase(ctx context.Context, z *v1alpha1.Zone, content rr.Sets,
 	id := dialect.ZoneID(z.Namespace, z.Name)
 	l := b.of(id)
 	l.turn.Lock()
-	l.base, l.inherited, l.strays = content, false, false
+	l.base, l.inherited = content, false
 	needed = needed || l.entries.Load() != entries // for a newer content
 	if !needed && !l.tidy(content) {
 		l.drops, l.journal = append(l.drops, l.journal...), nil
@@ -332,11 +328,12 @@ func (l *ledger) cluttered() bool {
 	return l.strays || len(l.drops) > 0 || len(l.journal) > 0 && !l.tidy(l.base)
 }
 
-// hasStrays reports whether there are slices that the status does not count.
-func (l *ledger) hasStrays() bool {
+// setStrays notes whether there may be slices that the status does not count, and returns what was noted before.
+func (l *ledger) setStrays(are bool) (were bool) {
 	l.turn.Lock()
 	defer l.turn.Unlock()
-	return l.strays
+	were, l.strays = l.strays, are
+	return were
 }
 
 // contained reports whether a says nothing that b does not.

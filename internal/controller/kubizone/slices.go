@@ -94,14 +94,22 @@ func (k *Controller) writeSlices(ctx context.Context, id zone.ID, z *v1alpha1.Zo
 	return int32(n), count, size, nil
 }
 
-// dropSlices deletes the slices of a Zone from index keep on, but not its journal.
-func (b *ledgers) dropSlices(ctx context.Context, id zone.ID, z *v1alpha1.Zone, keep int) error {
-	return b.deleteSlices(ctx, id, z, func(s *zonefold.ZoneSlice) bool { return stray(z, s, keep) })
+// dropStrays deletes the slices that the status of a Zone does not count, if there may be some.
+func (b *ledgers) dropStrays(ctx context.Context, id zone.ID, z *v1alpha1.Zone) error {
+	l := b.of(id)
+	if !l.setStrays(false) {
+		return nil
+	}
+	err := b.deleteSlices(ctx, id, z, func(s *zonefold.ZoneSlice) bool { return stray(z, s) })
+	if err != nil {
+		l.setStrays(true)
+	}
+	return err
 }
 
-// stray reports whether a slice is not one of so many that a Zone's content is in.
-func stray(z *v1alpha1.Zone, s *zonefold.ZoneSlice, of int) bool {
-	return !s.Journal && (int(s.Index) >= of || s.Name != objects.PartName(z, "slice", int(s.Index)))
+// stray reports whether the status of a Zone does not count a slice.
+func stray(z *v1alpha1.Zone, s *zonefold.ZoneSlice) bool {
+	return !s.Journal && (int(s.Index) >= int(z.Status.Slices) || s.Name != objects.PartName(z, "slice", int(s.Index)))
 }
 
 // deleteSlices deletes those slices of a Zone that nobody needs any more.

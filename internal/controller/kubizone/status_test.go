@@ -161,13 +161,21 @@ func TestWhatIsWrittenDownIsFoundAgain(t *testing.T) {
 }
 
 func TestAContentThatIsNotDeliveredAnyMoreLeavesTheStatus(t *testing.T) {
-	status := v1alpha1.ZoneStatus{FQDN: "example.org.", Serial: number(7)}
-	if clearContent(&status) != nil {
+	status, ledger := v1alpha1.ZoneStatus{FQDN: "example.org.", Serial: number(7)}, &ledger{}
+	if clearContent(&status, ledger) != nil {
 		t.Error("a status without content is written")
 	}
+	ledger.journal = []page{{name: "page", sets: setsFor(t, apexOf(t, rr.TypeA, "192.0.2.1"))}}
+	if clearContent(&status, ledger) == nil {
+		t.Error("a page of the journal stays")
+	}
+	ledger.journal = nil
 	status.Hash, status.Slices = "h", 2
-	if clearContent(&status) == nil {
+	if clearContent(&status, ledger) == nil {
 		t.Error("the content stays")
+	}
+	if clearContent(&status, ledger) == nil { // what has been written may have no answer
+		t.Error("the slices stay")
 	}
 	is(t, status, `{fqdn: example.org., serial: 7}`) // the serial must not fall
 }

@@ -108,6 +108,7 @@ func (k *Controller) writeZone(ctx context.Context, id zone.ID) error {
 		k.ceilings.Put(id, uint32(*want.SerialCeiling))
 	}
 	if flushed != nil {
+		z.Status = want
 		if err := k.flushed(ctx, id, &z, *flushed, out); err != nil {
 			return err
 		}
@@ -141,10 +142,8 @@ func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 		return nil, nil // the old content stays written down until it is withdrawn
 	}
 	if out.Snapshot.Name.IsZero() {
-		m, unlock := k.memory.Lock()
-		m.zoneState(id).kept = 0
-		unlock()
-		return clearContent(want), nil
+		k.ledgers.loadLedger(id, z) // an earlier run may have ended before all was gone
+		return clearContent(want, k.ledgers.of(id)), nil
 	}
 	m, unlock := k.memory.Lock()
 	s := m.zoneState(id)
@@ -237,8 +236,11 @@ func labelled(z *v1alpha1.Zone) engine.Label {
 
 // clearContent removes the content of a Zone that is not accepted. The serial stays: if
 // the Zone comes back, its serials go on from there.
-func clearContent(want *v1alpha1.ZoneStatus) *zone.Snapshot {
-	if len(want.Entries) == 0 && want.Hash == "" && want.Slices == 0 {
+func clearContent(want *v1alpha1.ZoneStatus, l *ledger) *zone.Snapshot {
+	if want.Slices > 0 {
+		l.setStrays(true)
+	}
+	if len(want.Entries) == 0 && want.Hash == "" && want.Slices == 0 && !l.cluttered() {
 		return nil
 	}
 	want.Entries, want.Hash, want.EntryCount, want.Slices = nil, "", 0, 0
@@ -261,6 +263,9 @@ func (k *Controller) flush(ctx context.Context, id zone.ID, z *v1alpha1.Zone, s 
 		}
 	}
 	count, parts := len(entries), int32(0)
+	if !small || z.Status.Slices > 0 {
+		k.ledgers.of(id).setStrays(true) // until the status is written
+	}
 	if !small {
 		var err error
 		if parts, count, size, err = k.writeSlices(ctx, id, z, s); err != nil {
@@ -278,7 +283,7 @@ func (k *Controller) flush(ctx context.Context, id zone.ID, z *v1alpha1.Zone, s 
 	if small {
 		state.parts = nil
 	}
-	state.flushed, state.kept = k.Clock.Now(), int(parts)
+	state.flushed = k.Clock.Now()
 	// A large status is written seldom: a second for each 64 KiB of it.
 	state.pause = time.Duration(size/65536) * time.Second
 	unlock()

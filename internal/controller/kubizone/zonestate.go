@@ -20,7 +20,6 @@ type zoneState struct {
 	// the status be looked at again.
 	unminted time.Time
 	gone     map[rr.Key]bool // keys that left the content since it was written
-	kept     int             // slices that the last written content is in
 	held     []delivery.Delivered
 	holding  bool // held is what we wrote last, the cache may lag behind
 }
