@@ -39,15 +39,14 @@ type nodes struct {
 	wake  chan struct{}
 	seen  uint64 // revision; only run looks at it
 
-	mu        sync.Mutex
-	pods      map[types.UID]*pod
-	disks     map[types.UID]*disk // by PersistentVolumeClaim
-	plans     map[ref]*rollout    // of Deployments
-	collected uint64              // revision up to which the garbage collector has looked
-	stories   map[story]*telling
-	made      int           // pods
-	wrong     []string      // that deploy has found
-	slow      time.Duration // by which pods start later
+	mu      sync.Mutex
+	pods    map[types.UID]*pod
+	disks   map[types.UID]*disk // by PersistentVolumeClaim
+	plans   map[ref]*rollout    // of Deployments
+	stories map[story]*telling
+	made    int           // pods
+	wrong   []string      // that deploy has found
+	slow    time.Duration // by which pods start later
 }
 
 // A rollout is what a Deployment wants.
@@ -137,18 +136,15 @@ func (n *nodes) run(ctx context.Context) {
 	}
 }
 
-// news reports whether something has happened since the last look that pods are made of or the garbage collector looks
-// at, and is told of more.
+// news reports whether something has happened since the last look that pods are made of, and is told of more.
 func (n *nodes) news() (more <-chan struct{}, matters bool) {
 	s := n.world.api.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := len(s.log) - 1; i >= 0 && s.log[i].revision > n.seen; i-- {
-		switch e := s.log[i]; e.kind.Kind {
+		switch s.log[i].kind.Kind {
 		case "Deployment", "Pod", "Secret", "PersistentVolumeClaim":
 			matters = true
-		default: // its owner may be gone
-			matters = matters || e.before == nil && e.after != nil && len(e.after.GetOwnerReferences()) > 0
 		}
 	}
 	n.seen = s.revision
@@ -190,7 +186,6 @@ func (n *nodes) follow() {
 	s := n.world.api.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n.collected = s.collect(n.collected)
 	for uid, p := range n.pods {
 		object := s.objects[p.ref]
 		switch {

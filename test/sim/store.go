@@ -3,7 +3,6 @@ package sim
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -97,6 +96,9 @@ func (s *store) put(r ref, object *unstructured.Unstructured) {
 	} else {
 		object.SetResourceVersion(strconv.FormatUint(s.revision, 10))
 		s.objects[r] = object
+		if s.orphaned(object) {
+			time.AfterFunc(lookDelay, func() { s.collect(r, object.GetUID()) })
+		}
 	}
 	what := event{r, s.revision, s.now(), before, object}
 	if s.log = append(s.log, what); s.seen != nil {
@@ -121,24 +123,28 @@ func (s *store) remove(r ref) {
 	s.sweep(r.Namespace)
 }
 
-// collect ends what was stored since a revision for an owner that was gone by then, as the garbage collector does: a
-// late write of an operator that was stopped. It returns up to which revision it has looked. mu is held.
-func (s *store) collect(since uint64) uint64 {
-	seen := s.revision
-	for i := len(s.log) - 1; i >= 0 && s.log[i].revision > since; i-- {
-		r := s.log[i].ref
-		object := s.objects[r]
-		if r.kind.Kind == "Pod" || object == nil || len(object.GetOwnerReferences()) != 1 { // ReplicaSets are no objects here
-			continue
-		}
-		owner := object.GetOwnerReferences()[0].UID
-		if !slices.ContainsFunc(slices.Collect(maps.Values(s.objects)), func(o *unstructured.Unstructured) bool {
-			return o.GetUID() == owner
-		}) {
-			s.end(r)
+// collect ends an object whose owner is gone, as the garbage collector does: an operator that was stopped has made it
+// late.
+func (s *store) collect(r ref, uid types.UID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if object := s.objects[r]; object != nil && object.GetUID() == uid && s.orphaned(object) {
+		s.end(r)
+	}
+}
+
+// orphaned reports whether an object has an owner that is gone. mu is held.
+func (s *store) orphaned(object *unstructured.Unstructured) bool {
+	if object.GetKind() == "Pod" || len(object.GetOwnerReferences()) != 1 { // ReplicaSets are no objects here
+		return false
+	}
+	owner := object.GetOwnerReferences()[0].UID
+	for _, o := range s.objects {
+		if o.GetUID() == owner {
+			return false
 		}
 	}
-	return seen
+	return true
 }
 
 // end removes an object, or has it wait for its finalizers. mu is held.
