@@ -91,7 +91,8 @@ func (b *ledgers) forget(id zone.ID) {
 type ledger struct {
 	turn    controller.Turn // of who uses what follows, or writes the journal
 	loaded  bool
-	base    rr.Sets // status.entries and slices
+	base    rr.Sets  // status.entries and slices
+	coming  *rr.Sets // what these are about to be, or may be already, instead of base; nil: they are base
 	journal []page
 	drops   []page        // of the journal, that say nothing any more: they may be there still, and nothing counts on it
 	next    int           // index of the next page: no name is used twice
@@ -141,6 +142,12 @@ func covers(known, set rr.Set) bool {
 	return set.Type != rr.TypeNS || slices.Equal(joined(known, set).Data, known.Data)
 }
 
+// has reports whether there is nothing in set that a content does not say already.
+func has(content rr.Sets, set rr.Set) bool {
+	known, ok := content.Get(set.Key())
+	return ok && covers(known, set)
+}
+
 // all returns everything in the ledger.
 func (l *ledger) all() rr.Sets {
 	l.turn.Lock()
@@ -162,21 +169,58 @@ func merged(a, b rr.Sets) rr.Sets {
 	return txn.Sets()
 }
 
+// comes notes which content is being written down instead of the one that is, and returns what was noted before. Where
+// nobody knows whether an earlier write has been stored, nothing is sure to stay.
+func (l *ledger) comes(content rr.Sets) (was *rr.Sets) {
+	l.turn.Lock()
+	defer l.turn.Unlock()
+	was = l.coming
+	if l.coming = &content; was != nil {
+		l.coming = &rr.Sets{}
+	}
+	return was
+}
+
+// stays notes that a content was not written down, and that it is as it was before comes.
+func (l *ledger) stays(was *rr.Sets) {
+	l.turn.Lock()
+	defer l.turn.Unlock()
+	l.coming = was
+}
+
+// lasting returns which of some sets are in the content that is written down, whatever comes of a write of another one.
+// The turn is the caller's.
+func (l *ledger) lasting(sets []rr.Set) rr.Sets {
+	if l.coming == nil {
+		return l.base
+	}
+	txn := rr.Sets{}.Txn()
+	for _, set := range sets {
+		if has(l.base, set) && has(*l.coming, set) {
+			txn.Put(set)
+		}
+	}
+	return txn.Sets()
+}
+
 // record writes sets into the journal that are not in the ledger yet.
 func (b *ledgers) record(ctx context.Context, id zone.ID, z *v1alpha1.Zone, sets []rr.Set) error {
 	l := b.of(id)
 	l.turn.Lock()
 	defer l.turn.Unlock()
-	return b.write(ctx, z, l, sets, l.base)
+	base := l.lasting(sets)
+	return b.write(ctx, z, l, sets, base)
 }
 
 // write writes sets into the journal that neither it nor base has. The turn is the caller's.
 func (b *ledgers) write(ctx context.Context, z *v1alpha1.Zone, l *ledger, sets []rr.Set, base rr.Sets) error {
 	pages, dirty := b.enter(l, z, sets, base)
+	if slices.ContainsFunc(sets, func(s rr.Set) bool { return !has(base, s) }) {
+		l.entries.Add(1) // the journal is needed, also if it has them already: it must not be cleared away now
+	}
 	if len(dirty) == 0 {
 		return nil
 	}
-	l.entries.Add(1)
 	l.next += len(pages) - len(l.journal)
 	for _, i := range dirty {
 		if err := b.applySlice(ctx, dialect.ZoneID(z.Namespace, z.Name), z, journalPage(pages[i])); err != nil {
@@ -291,7 +335,7 @@ func (b *ledgers) rebase(ctx context.Context, z *v1alpha1.Zone, content rr.Sets,
 	id := dialect.ZoneID(z.Namespace, z.Name)
 	l := b.of(id)
 	l.turn.Lock()
-	l.base, l.inherited = content, false
+	l.base, l.coming, l.inherited = content, nil, false
 	needed = needed || l.entries.Load() != entries // for a newer content
 	if !needed && !l.tidy(content) {
 		l.drops, l.journal = append(l.drops, l.journal...), nil
@@ -325,7 +369,7 @@ func (l *ledger) tidy(content rr.Sets) bool {
 func (l *ledger) cluttered() bool {
 	l.turn.Lock()
 	defer l.turn.Unlock()
-	return l.strays || len(l.drops) > 0 || len(l.journal) > 0 && !l.tidy(l.base)
+	return l.coming != nil || l.strays || len(l.drops) > 0 || len(l.journal) > 0 && !l.tidy(l.base)
 }
 
 // setStrays notes whether there may be slices that the status does not count, and returns what was noted before.
@@ -339,7 +383,7 @@ func (l *ledger) setStrays(are bool) (were bool) {
 // contained reports whether a says nothing that b does not.
 func contained(a, b rr.Sets) bool {
 	for set := range a.All() {
-		if known, ok := b.Get(set.Key()); !ok || !covers(known, set) {
+		if !has(b, set) {
 			return false
 		}
 	}

@@ -95,6 +95,41 @@ func TestAPageThatMayBeGoneSaysNothing(t *testing.T) {
 	}
 }
 
+func TestASetThatTheStatusIsAboutToLoseIsWrittenDownAnew(t *testing.T) {
+	id, writes := dialect.ZoneID("a", "org"), 0
+	set, other := apexOf(t, rr.TypeA, "192.0.2.1"), apexOf(t, rr.TypeMX, "10 mail.example.org.")
+	k := New(Config{Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(), Clock: backend.SystemClock{}})
+	api := meanwhile{happens: func() { writes++ }}
+	k.ledgers.client, k.objects.Client = api, api
+	z := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "org"}}
+	l := k.ledgers.of(id)
+	l.base = setsFor(t, set, other)
+	recorded := func(after string, set rr.Set, want int) {
+		t.Helper()
+		before := writes
+		if err := k.ledgers.record(t.Context(), id, z, []rr.Set{set}); err != nil || writes-before != want {
+			t.Errorf("%s: %d writes, want %d: %v", after, writes-before, want, err)
+		}
+	}
+	was := l.comes(setsFor(t, other))
+	entered := k.ledgers.entered(id)
+	recorded("while a status without the set is written", set, 1)
+	recorded("while a status with the set is written", other, 0)
+	recorded("when the journal has it already", set, 0)
+	if k.ledgers.entered(id) != entered+2 { // also when it was there: who writes the status would delete the page
+		t.Errorf("%d entries, want 2 more than %d", k.ledgers.entered(id), entered)
+	}
+	l.stays(was)
+	l.journal = nil
+	recorded("after a write that was refused", set, 0)
+	l.comes(setsFor(t, other))
+	l.comes(setsFor(t, set, other))
+	recorded("after a write without an answer", other, 1)
+	if !l.cluttered() {
+		t.Error("nobody finds out what the status has")
+	}
+}
+
 func setsFor(t *testing.T, sets ...rr.Set) rr.Sets {
 	t.Helper()
 	txn := rr.Sets{}.Txn()

@@ -12,6 +12,7 @@ import (
 	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/delivery"
+	"github.com/zonefold/zonefold/internal/controller/objects"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -97,11 +98,7 @@ func (k *Controller) writeZone(ctx context.Context, id zone.ID) error {
 	if wait := k.serials(id, &z, out, flushed != nil, &want); later == nil {
 		later = wait
 	}
-	got, err := k.objects.ChangeStatus(ctx, &z, z.Status, want)
-	if err == nil && got != &z || apierrors.IsInvalid(err) {
-		recordEvents(k.Events, &z, z.Status.Conditions, want.Conditions)
-	}
-	if err != nil {
+	if err := k.tell(ctx, id, &z, want, flushed); err != nil {
 		return k.unwritten(id, err)
 	}
 	if want.SerialCeiling != z.Status.SerialCeiling {
@@ -114,6 +111,23 @@ func (k *Controller) writeZone(ctx context.Context, id zone.ID) error {
 		}
 	}
 	return later
+}
+
+// tell writes the status of a Zone, and with it the content that the Zone is to have then, if that is another one.
+func (k *Controller) tell(ctx context.Context, id zone.ID, z *v1alpha1.Zone, want v1alpha1.ZoneStatus,
+	content *zone.Snapshot) error {
+	var was *rr.Sets
+	if content != nil {
+		was = k.ledgers.of(id).comes(content.Sets)
+	}
+	got, err := k.objects.ChangeStatus(ctx, z, z.Status, want)
+	if err == nil && got != z || apierrors.IsInvalid(err) {
+		recordEvents(k.Events, z, z.Status.Conditions, want.Conditions)
+	}
+	if content != nil && objects.NothingWritten(err) {
+		k.ledgers.of(id).stays(was)
+	}
+	return err
 }
 
 // writeMetadata brings the label of a Zone up to date, and removes an approval that is spent.

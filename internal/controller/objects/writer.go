@@ -23,6 +23,13 @@ const Manager = "zonefold"
 // ErrNotLeading says that nothing was written: another operator may lead by now, and writes what is to be written.
 var ErrNotLeading = errors.New("another operator may lead now; nothing is written")
 
+// NothingWritten reports whether an error of a Writer says that nothing was written. After others, such as that nobody
+// has answered, what was to be written may be stored.
+func NothingWritten(err error) bool {
+	return errors.Is(err, ErrNotLeading) || errors.As(err, new(*Behind)) || errors.As(err, new(*Contested)) ||
+		apierrors.IsConflict(err) || apierrors.IsInvalid(err) || apierrors.IsNotFound(err)
+}
+
 // A Writer writes to the cluster while its operator leads. It knows the last write of every object that exists, and
 // whether the cache has it: whoever follows objects calls Saw and Forget.
 type Writer struct {
