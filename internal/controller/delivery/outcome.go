@@ -230,7 +230,7 @@ func (l *zoneFeed) asked(claim zone.ID, key rr.Key) uint64 {
 	if _, thawed := l.thawed[key]; thawed {
 		seq = max(seq, l.thawedAt)
 	}
-	return seq
+	return max(seq, l.unheard)
 }
 
 // reached sums up the attachments of a feed: what is wrong with one of them, then

@@ -33,6 +33,9 @@ func (st *state) hear(l *zoneFeed, r engine.Report) (tell func()) {
 	}
 	a.report, a.unread = &r, a.unread && r.Err != nil
 	claims := st.confirm(l)
+	if l.unheard > 0 && l.done >= l.unheard {
+		l.unheard, all = 0, true
+	}
 	refused := append(changedRefusals(before.Refused, r.Refused), l.told()...)
 	if failed {
 		claims = append(claims, slices.Collect(maps.Keys(l.waits))...)
@@ -175,6 +178,9 @@ func (st *state) wait(s core.Settlement) {
 	defer st.traceStep(s)
 	for l, claims := range byLine {
 		st.track(l)
+		if !l.confirmable() {
+			l.unheard = l.seq
+		}
 		if l.seq <= l.done || !l.confirmable() {
 			others = append(others, claims...)
 			continue

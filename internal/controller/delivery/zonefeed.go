@@ -45,6 +45,7 @@ type zoneFeed struct {
 
 	seq     uint64 // newest published
 	done    uint64 // newest confirmed everywhere
+	unheard uint64 // newest that was published while nobody was to confirm it, and that is not confirmed yet; 0: none
 	times   []published
 	waiting []waiting
 	waits   map[zone.ID]uint64 // what each waiting claim waits for
