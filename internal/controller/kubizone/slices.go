@@ -209,6 +209,16 @@ func (b *ledgers) uncompared(id zone.ID) {
 	m.zone(id).foreign = true
 }
 
+// sawStray has a slice deleted that comes from somebody else, such as a leader whose term is over, and that the status
+// of its Zone does not count.
+func (b *ledgers) sawStray(id zone.ID, s *zonefold.ZoneSlice) {
+	z, err := zoneAt(context.Background(), b.client, id)
+	if err == nil && metav1.IsControlledBy(s, z) && stray(z, s) {
+		b.of(id).setStrays(true)
+		b.look(id)
+	}
+}
+
 // sawSlice has the slices of a Zone compared whose slice somebody else has touched.
 func (b *ledgers) sawSlice(s *zonefold.ZoneSlice, gone bool) {
 	id := dialect.ZoneID(s.Namespace, s.Zone)
@@ -228,6 +238,9 @@ func (b *ledgers) sawSlice(s *zonefold.ZoneSlice, gone bool) {
 		state.foreign = true
 	}
 	unlock()
+	if known == 0 && !s.Journal && !gone {
+		b.sawStray(id, s)
+	}
 	if !touched {
 		return
 	}
