@@ -84,12 +84,12 @@ func (w *World) delivered() map[delivered]bool {
 	return out
 }
 
-// readyOf returns the condition Ready of an object, if it is true, and nil otherwise.
-func readyOf(object *unstructured.Unstructured) map[string]any {
+// trueOf returns a condition of an object, such as Ready, if it is true, and nil otherwise.
+func trueOf(object *unstructured.Unstructured, kind string) map[string]any {
 	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
 	for _, c := range conditions {
 		condition, ok := c.(map[string]any)
-		if ok && condition["type"] == "Ready" && condition["status"] == "True" {
+		if ok && condition["type"] == kind && condition["status"] == "True" {
 			return condition
 		}
 	}
@@ -97,11 +97,11 @@ func readyOf(object *unstructured.Unstructured) map[string]any {
 }
 
 // ready reports whether the condition Ready is true of an object, of whatever generation.
-func ready(object *unstructured.Unstructured) bool { return readyOf(object) != nil }
+func ready(object *unstructured.Unstructured) bool { return trueOf(object, "Ready") != nil }
 
 // readyNow reports whether the condition Ready is true of an object as it is now.
 func readyNow(object *unstructured.Unstructured) bool {
-	condition := readyOf(object)
+	condition := trueOf(object, "Ready")
 	return condition != nil && condition["observedGeneration"] == object.GetGeneration()
 }
 

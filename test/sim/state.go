@@ -42,6 +42,7 @@ var podName = regexp.MustCompile(`\b([a-z0-9-]+)-[0-9a-f]{8}-[0-9]{5}\b`)
 // state is what there is: the custom objects, and what the servers hold.
 func (w *World) state() string {
 	var out strings.Builder
+	var objects []string
 	w.api.store.mu.Lock()
 	for _, r := range w.api.store.sorted(func(r ref, object *unstructured.Unstructured) bool {
 		return r.kind.custom != nil && object.Object["journal"] != true // one page of it may stay, to be used again
@@ -51,12 +52,14 @@ func (w *World) state() string {
 			object.SetFinalizers(nil) // it keeps the one that it got when a DNSRecord first used it
 		}
 		text, err := json.MarshalIndent(plain(object.Object), "", " ")
-		out.WriteString(updatedName.ReplaceAllString(fmt.Sprintf("%s\n%s\n", r, text), "$1-*"))
 		if err != nil {
 			fmt.Fprintln(&out, err)
 		}
+		objects = append(objects, updatedName.ReplaceAllString(fmt.Sprintf("%s\n%s\n", r, text), "$1-*"))
 	}
 	w.api.store.mu.Unlock()
+	slices.Sort(objects) // by what is left of their names
+	out.WriteString(strings.Join(objects, ""))
 	out.WriteString(w.nodes.contents())
 	wanted := w.delivered()
 	w.mu.Lock()
