@@ -268,7 +268,7 @@ func (w *World) step(ctx context.Context, words []string, data []byte) error {
 	case words[0] == "annotate" && len(words) == 4:
 		return w.annotate(ctx, words[1], words[2], words[3])
 	case words[0] == "sources" || words[0] == "entries":
-		return nil // see newWorld
+		return nil // see Live
 	case words[0] == "status" && len(words) == 3:
 		return w.say(ctx, words[1], words[2], string(data))
 	case words[0] == "strip" && len(words) == 3:

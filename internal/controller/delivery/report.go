@@ -178,10 +178,11 @@ func (st *state) wait(s core.Settlement) {
 	defer st.traceStep(s)
 	for l, claims := range byLine {
 		st.track(l)
-		if !l.confirmable() {
+		heard := l.confirmable()
+		if !heard {
 			l.unheard = l.seq
 		}
-		if l.seq <= l.done || !l.confirmable() {
+		if l.seq <= l.done || !heard {
 			others = append(others, claims...)
 			continue
 		}
