@@ -126,12 +126,12 @@ func (p *Pod) connect() (err error) {
 	return nil
 }
 
-// pod is a pod that can be called, ready or not; nil if it cannot.
+// pod is a pod that can be called, ready or not; nil if it cannot. One that is to go may serve for as long as it is
+// there: kubelet hears late of it, or cannot start its sidecar again.
 func (l *look) pod(p *corev1.Pod, primary bool) *Pod {
 	ip, err := netip.ParseAddr(p.Status.PodIP)
 	began, _ := dialect.SidecarState(p)
-	if err != nil || began.IsZero() || !dialect.IsServer(p) || dialect.IsOver(p) ||
-		!p.DeletionTimestamp.IsZero() && (l.server.Leaves() == 0 || !dialect.HasKeys(p, l.z.Clock.Now())) {
+	if err != nil || began.IsZero() && p.DeletionTimestamp.IsZero() || !dialect.IsServer(p) || dialect.IsOver(p) {
 		return nil
 	}
 	dns := netip.AddrPortFrom(ip.Unmap(), portOf(p, dialect.NamedContainer, bind9.DNSPort))
