@@ -44,14 +44,16 @@ type store struct {
 	oldest   map[*kind]uint64                   // what was before is forgotten
 	expired  map[*kind]int                      // how often it was
 	kept     *backup
-	ahead    time.Duration // of its clock
+	ahead    time.Duration                // of its clock
+	created  map[*kind]map[time.Time]bool // when objects were
 	// closed, and forgotten, when something happens to an object of the kind; of nil: of any
 	changed map[*kind]chan struct{}
 }
 
 func newStore(now func() time.Time) *store {
 	return &store{now: now, objects: map[ref]*unstructured.Unstructured{}, changed: map[*kind]chan struct{}{},
-		oldest: map[*kind]uint64{}, expired: map[*kind]int{}, revision: 1}
+		oldest: map[*kind]uint64{}, expired: map[*kind]int{}, created: map[*kind]map[time.Time]bool{},
+		revision: 1}
 }
 
 // jump has the clock jump by a while.
@@ -64,6 +66,21 @@ func (s *store) jump(by time.Duration) {
 // stamp is the time that objects are given. mu is held.
 func (s *store) stamp() metav1.Time {
 	return metav1.NewTime(s.now().Add(s.ahead).Truncate(time.Second))
+}
+
+// creation is the time that a new object is given, and no other one of its kind. Of two of one second that goes first
+// which precedes by name. Who waits for an operator that is paused may make the later one a second later, and then all
+// would end otherwise. mu is held.
+func (s *store) creation(k *kind) metav1.Time {
+	at := s.stamp().Time
+	for s.created[k][at] {
+		at = at.Add(time.Second)
+	}
+	if s.created[k] == nil {
+		s.created[k] = map[time.Time]bool{}
+	}
+	s.created[k][at] = true
+	return metav1.NewTime(at)
 }
 
 // next is closed when something happens to an object of a kind, or, of nil, of any. mu is held.

@@ -49,7 +49,7 @@ func (a *API) create(ctx context.Context, w write,
 	}
 	object.SetNamespace(w.Namespace)
 	object.SetUID(uid(a.store.revision))
-	object.SetCreationTimestamp(a.store.stamp())
+	object.SetCreationTimestamp(a.store.creation(w.kind))
 	object.SetGeneration(1)
 	object.SetDeletionTimestamp(nil)
 	if w.kind.hasStatus {
@@ -231,7 +231,7 @@ func (a *API) createApplied(ctx context.Context, w write,
 		return nil, err
 	}
 	object.SetUID(uid(a.store.revision))
-	object.SetCreationTimestamp(a.store.stamp())
+	object.SetCreationTimestamp(a.store.creation(w.kind))
 	object.SetGeneration(1)
 	if errs := w.kind.admit(ctx, object, nil); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(w.kind.GroupKind(), w.Name, errs)
