@@ -222,7 +222,7 @@ func (c *Client) Delete(ctx context.Context, id ID) error {
 	if err == nil {
 		err = c.doubt(ctx, &a)
 	}
-	if err == nil && a.status != http.StatusNotFound {
+	if err == nil && !a.absent() {
 		err = a.failure()
 	}
 	if err != nil {
@@ -239,7 +239,7 @@ func (c *Client) Get(ctx context.Context, id ID) (Record, bool, error) {
 	}
 	switch {
 	case err != nil:
-	case a.status == http.StatusNotFound:
+	case a.absent():
 		return Record{}, false, nil
 	case a.status == http.StatusMethodNotAllowed, a.status == http.StatusNotImplemented:
 		err = ErrNoGet

@@ -53,6 +53,11 @@ func (a *reply) ofProtocol() bool {
 	return a.parsed && (a.answer.Success != nil || a.answer.Error != nil && a.answer.Error.Code != "")
 }
 
+// absent reports whether an answer about one record says that it is not there. Some servers say so with 200.
+func (a *reply) absent() bool {
+	return a.status == http.StatusNotFound || a.status/100 == 2 && a.code("") == CodeRecordNotFound
+}
+
 // failure says why an answer is none that was hoped for; nil: it is. An answer that says nothing is as good as its
 // status, but a page that something else shows in place of the server is no success.
 func (a *reply) failure() error {
