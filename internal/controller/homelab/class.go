@@ -26,7 +26,7 @@ type class struct {
 	revision string // of the spec and of the Secrets that it names: what failed may work with another one
 
 	checked *check // the last health check; nil: none yet
-	since   time.Time
+	since   time.Time // when it became what it is
 	most    int       // how many records the server takes at once
 	tells   telling   // what it answers to who asks what it has
 	poorly  int       // how many checks in turn have found it unhealthy
@@ -138,7 +138,7 @@ func (k *Controller) writeClass(ctx context.Context, id zone.ID) error {
 	}
 	object, used := c.object, len(m.needs[id.Name]) > 0
 	status := c.status(k.Clock.Now())
-	waits := c.checked == nil && object.Status.Health == nil
+	waits := c.checked == nil && !c.told()
 	wait := grace - k.Clock.Since(c.since)
 	unlock()
 	if err := k.objects.Behind(object); err != nil {
@@ -166,17 +166,27 @@ func (k *Controller) writeClass(ctx context.Context, id zone.ID) error {
 	return client.IgnoreNotFound(err)
 }
 
+// told reports whether the object says how the server of its spec is, or was in an earlier run.
+func (c *class) told() bool {
+	return c.object.Status.Health != nil && c.object.Status.ObservedGeneration == c.object.Generation
+}
+
 // status says how a server is.
 func (c *class) status(now time.Time) v1alpha1.DNSClassStatus {
 	o, last := c.object, c.checked
 	out := v1alpha1.DNSClassStatus{ObservedGeneration: o.Generation}
-	if last != nil {
+	switch {
+	case last != nil:
 		out.LastHealthCheck = ptr.To(metav1.NewTime(last.at.Truncate(1e9)))
-	} else if o.Status.Health != nil && o.Status.ObservedGeneration == o.Generation {
-		return o.Status // of an earlier run; the next check is on its way
-	} else {
+	case c.told():
+		return o.Status // the next check is on its way
+	default:
+		out.LastHealthCheck = o.Status.LastHealthCheck
 		last = &check{outcome: pending("The server has not been asked for its health yet.").outcome,
 			status: v1alpha1.HealthUnknown}
+		if out.LastHealthCheck != nil {
+			last.outcome.Message = "The server has not told of its health since the spec has changed."
+		}
 	}
 	conditions := controller.Conditions{Old: o.Status.Conditions, Generation: o.Generation, Now: now}
 	conditions.Set(controller.ConditionReady, last.outcome)

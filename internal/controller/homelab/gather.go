@@ -140,7 +140,7 @@ func (k *Controller) putClass(o *v1alpha1.DNSClass) {
 		return
 	}
 	if c == nil || c.object.UID != o.UID {
-		c = &class{name: o.Name, since: k.Clock.Now(), server: servers.New(k.calls, o.Name)}
+		c = &class{name: o.Name, server: servers.New(k.calls, o.Name)}
 		m.classes[o.Name] = c
 	}
 	c.object = o
@@ -162,7 +162,7 @@ func (m *model) revise(c *class) {
 	first := c.revision == ""
 	c.server.Use(c.object, revision)
 	c.poorly = 0
-	c.revision, c.tells, c.checked = revision, tellsMaybe, nil
+	c.since, c.revision, c.tells, c.checked = m.k.Clock.Now(), revision, tellsMaybe, nil
 	if first {
 		m.k.healths.EnqueueAfter(dialect.ClassID(c.name), m.k.startAfter())
 	} else {

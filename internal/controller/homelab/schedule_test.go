@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller/homelab"
@@ -245,6 +247,38 @@ func TestHealthIsAskedAtTheDocumentsInterval(t *testing.T) {
 		}
 		w.clock.Step(time.Millisecond)
 	}
+}
+
+// TestAClassThatChangesWaitsForItsServer has a change that says nothing of a server's health, and a server that takes
+// long to tell of it.
+func TestAClassThatChangesWaitsForItsServer(t *testing.T) {
+	w := newSchedule(t)
+	asked, answer := make(chan struct{}), make(chan struct{})
+	w.hook.answers(func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path == "/health" {
+			asked <- struct{}{}
+			<-answer
+		}
+		return false
+	})
+	before := w.clock.Now()
+	w.class("dns", w.hook.URL, "defaultTTL: 60")
+	<-asked
+	w.clock.Step(2 * time.Second)
+	w.classSays("dns", "Unknown Unknown Pending")
+	var c v1alpha1.DNSClass
+	if err := w.live.Get(w.ctx, client.ObjectKey{Name: w.ns + "-dns"}, &c); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Status.Conditions[0].LastTransitionTime.Sub(before); got != 2*time.Second {
+		t.Errorf("it says that nothing is known %s after the change", got)
+	}
+	if h := c.Status.Health; !c.Status.LastHealthCheck.Equal(&metav1.Time{Time: before}) ||
+		!h.LastCheck.Equal(c.Status.LastHealthCheck) {
+		t.Errorf("it says that the server was asked at %v, and %v", c.Status.LastHealthCheck, h.LastCheck)
+	}
+	answer <- struct{}{}
+	w.classSays("dns", "Healthy True ServerHealthy")
 }
 
 // TestAServerThatAsksForAPauseHasOne has many records, and a server that turns away whoever comes too early.
