@@ -110,6 +110,10 @@ record a/held: {domainName: held.dyn, zoneRef: {name: org}, type: A, rdata: 192.
 				"update add h.dyn.example.org. 60 CNAME www.example.org.", "", "h.dyn.example.org. CNAME", "www.example.org."},
 			{"takes nobody's name", "dhcp", "update add www.example.org. 60 A 192.0.2.66", "update failed: REFUSED",
 				"www.example.org. A", "192.0.2.80"},
+			{"gives nobody's records another TTL", "dhcp", "update add www.example.org. 60 A 192.0.2.80",
+				"update failed: REFUSED", "www.example.org. A", "192.0.2.80"},
+			{"gives its own another TTL", "dhcp", "update add h.dyn.example.org. 61 CNAME www.example.org.", "",
+				"h.dyn.example.org. CNAME", "www.example.org."},
 			{"deletes nobody's records", "dhcp", "update delete www.example.org.", "update failed: REFUSED",
 				"www.example.org. A", "192.0.2.80"},
 			{"is refused all where one part is", "dhcp", "update add new.dyn.example.org. 60 A 192.0.2.7; " +

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -40,7 +41,7 @@ func (f *findings) pattern(z fold.ZoneResult, field, text string) {
 	}
 	f.add(z.Object.PlaceOf(field), z.Object.Ref, asWarning, relativeDot, fmt.Sprintf(
 		"The pattern %q of %s ends in a dot, so it is absolute and %s; if it is meant relative to the zone, write %q.",
-		text, z.Object.Ref, means, strings.TrimSuffix(text, ".")))
+		text, z.Object.Ref, means, cmp.Or(strings.TrimSuffix(text, "."), "@")))
 }
 
 // meaning returns what a suspicious absolute pattern means in a zone, or "". A pattern
@@ -56,7 +57,7 @@ func meaning(p dnsname.Pattern, zone dnsname.Name) string {
 		return ""
 	}
 	labels, depth := name.Labels(), zone.NumLabels()
-	star := labels[0] == "*"
+	star := len(labels) > 0 && labels[0] == "*"
 	literal := len(labels)
 	if star {
 		literal--

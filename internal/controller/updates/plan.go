@@ -85,6 +85,10 @@ func (p *plan) make(ctx context.Context, changes []update.Change) error {
 				}
 			}
 		}
+		if len(ours) == 0 && !c.Grows() && slices.Equal(c.Before.Data, c.After.Data) {
+			return &update.Refusal{Rcode: update.Refused, Text: fmt.Sprintf(
+				"no record of %s was made by an update in namespace %s, so its TTL stays", c.Key, p.namespace)}
+		}
 	}
 	for _, name := range order {
 		p.pair(free[name], added[name])
