@@ -2,7 +2,9 @@ package gardener_test
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -143,6 +145,32 @@ func TestWhatWasNeverThereGoesAtOnce(t *testing.T) {
 	w.record("api", "powerdns creds A api.example.org 192.0.2.1")
 	w.until("api", "Create Error [ERR_CONFIGURATION_PROBLEM]")
 	w.delete("api")
+	w.until("api", "gone")
+}
+
+// TestWhatIsRemovedForDoubtIsNotToldOf has another operator begin with a set that never was at its service, as the
+// status says: it tries to remove it, and says as much as of one that never was there, as Gardener does.
+func TestWhatIsRemovedForDoubtIsNotToldOf(t *testing.T) {
+	s := startPowerDNS(t, "example.org")
+	w := newWorld(t)
+	w.record("api", "powerdns creds A api.example.org 192.0.2.1")
+	w.until("api", "Create Error [ERR_CONFIGURATION_PROBLEM]")
+	w.patch("api", `{"metadata":{"finalizers":["example.com/hold",`+strconv.Quote(v1alpha1.Finalizer)+`]}}`)
+	w.stop()
+	before := w.get("api").Status.LastOperation
+	w.delete("api")
+	w.secret("creds", s.secret)
+	w.start()
+	w.eventually("the finalizer", func() string {
+		if f := w.get("api").Finalizers; len(f) != 1 {
+			return fmt.Sprintf("there are %q", f)
+		}
+		return ""
+	})
+	if now := w.get("api").Status.LastOperation; !reflect.DeepEqual(now, before) {
+		t.Errorf("the last operation was %+v and is %+v", before, now)
+	}
+	w.patch("api", `{"metadata":{"finalizers":[]}}`)
 	w.until("api", "gone")
 }
 

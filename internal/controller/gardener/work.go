@@ -132,7 +132,7 @@ func (k *Controller) begin(ctx context.Context, r *record, run *run) (bool, erro
 		k.suspend(r)
 		return true, nil
 	}
-	if step != Nothing && step != Forget {
+	if step != Nothing && step != Forget && !run.doubtful {
 		run.asked = run.asked || reconcile
 		if err := k.announce(ctx, r, run, kind); err != nil {
 			return false, err
@@ -213,9 +213,9 @@ func (k *Controller) sent(run *run) bool {
 	return run.at != nil
 }
 
-// finish says that an operation has succeeded.
+// finish says that an operation has succeeded. What was removed for doubt alone is as if it had never been there.
 func (k *Controller) finish(ctx context.Context, r *record, run *run) error {
-	if run.step != Forget {
+	if run.step != Forget && !run.doubtful {
 		if err := k.reportSuccess(ctx, r, run); err != nil {
 			return err
 		}
