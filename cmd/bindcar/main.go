@@ -39,11 +39,11 @@ func main() {
 	}
 }
 
-// asked looks for --version, which no other argument matters beside.
+// asked looks for --version or -V, which no other argument matters beside.
 func asked(args []string) (question version.Question, ok bool) {
 	for _, arg := range args {
 		name, value, valued := strings.Cut(arg, "=")
-		if name != "--version" {
+		if name != "--version" && arg != "-V" {
 			continue
 		}
 		if !valued {

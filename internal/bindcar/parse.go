@@ -15,8 +15,8 @@ import (
 )
 
 // Usage is what is told about the command line.
-const Usage = `usage: bindcar [run|drone] [--debug] [--i-know-this-is-insecure]
-       bindcar --version[=json]
+const Usage = `usage: bindcar [run|drone] [-d|--debug] [--i-know-this-is-insecure]
+       bindcar -V|--version[=json]
 
   run    beside BIND, in its pod (the default)
   drone  for a BIND elsewhere; BIND_ZONE_DIR must name a directory that both share at the same path
@@ -66,19 +66,20 @@ func ParseSettings(args []string, env func(string) string) (Settings, error) {
 
 func parseMode(args []string, env func(string) string) (mode, error) {
 	var m mode
-	for i, arg := range args {
+	command := ""
+	for _, arg := range args {
 		switch {
-		case arg == "--debug":
+		case arg == "-d", arg == "--debug":
 			m.debug = true
 		case arg == "--i-know-this-is-insecure":
 			m.insecure = true
-		case i == 0 && arg == "run":
-		case i == 0 && arg == "drone":
-			m.drone = true
+		case command == "" && (arg == "run" || arg == "drone"):
+			command = arg
 		default:
 			return m, fmt.Errorf("%s is neither a command nor a flag\n%s", clip(arg), Usage)
 		}
 	}
+	m.drone = command == "drone"
 	insecure, err := boolean(env, "BINDCAR_ALLOW_INSECURE_AUTH", false)
 	m.insecure = m.insecure || insecure
 	return m, err

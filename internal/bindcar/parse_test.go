@@ -56,6 +56,8 @@ func TestB2Start(t *testing.T) {
 		{"a drone without a directory", "drone", withAccount, "BIND_ZONE_DIR is not set"},
 		{"a drone", "drone", withAccount + "BIND_ZONE_DIR=/zones RNDC_SERVER=192.0.2.1", ""},
 		{"a drone by name", "drone", withAccount + "BIND_ZONE_DIR=/zones RNDC_SERVER=bind.example:953", ""},
+		{"flags before the command", "-d drone", withAccount, "BIND_ZONE_DIR is not set"},
+		{"two commands", "run drone", withAccount, `"drone" is neither a command nor a flag`},
 		{"an unknown command", "walk", withAccount, `"walk" is neither a command nor a flag`},
 	} {
 		_, err := ParseSettings(strings.Fields(test.args), environment(test.env))
