@@ -23,7 +23,12 @@ func (a podAccess) Holds(ctx context.Context, _ bind9.Endpoint) error { return a
 // Settings implements bind9.Access.
 func (a podAccess) Settings(zone dnsname.Name) bind9.Settings {
 	s := a.Pod.Settings(zone)
-	return bind9.Settings{AlsoNotify: s.AlsoNotify, DNSSECPolicy: s.DNSSECPolicy, Sole: s.Sole}
+	out := bind9.Settings{AlsoNotify: s.AlsoNotify, DNSSECPolicy: s.DNSSECPolicy, Sole: s.Sole}
+	for _, at := range s.Unsigned {
+		out.AllowTransfer = append(out.AllowTransfer, at.Addr().String())
+	}
+	out.AllowTransfer = append(out.AllowTransfer, s.AllowTransfer...)
+	return out
 }
 
 func placeOf(p *bindy.Pod) bind9.Endpoint {

@@ -57,15 +57,18 @@ func TestZ1ByClusterRefBySelectorAndByBoth(t *testing.T) {
 	s := newSite(t)
 	f := s.commonFleet()
 	all := []string{"dns-primary-0", "dns-primary-1", "dns-secondary-0"}
-	const lone = `{apiVersion: bindy.firestoned.io/v1beta1, kind: Bind9Instance, metadata: {namespace: %s, name: %s, labels: {%[2]s: "yes"}}, spec: {role: Primary}}`
-	s.apply(lone, f.namespace, s.word)
-	s.Cleanup(func() { _ = s.client.Delete(context.WithoutCancel(s.ctx), instance(f.namespace, s.word)) })
+	const lone = `{apiVersion: bindy.firestoned.io/v1beta1, kind: Bind9Instance, metadata: {namespace: %s, name: %s, labels: {%s: "yes"}}, spec: {role: %s}}`
+	ones := []string{s.word, s.word + "-too"} // of no cluster: the second one has no key of any primary
+	for i, role := range []string{"Primary", "Secondary"} {
+		s.apply(lone, f.namespace, ones[i], s.word, role)
+		s.Cleanup(func() { _ = s.client.Delete(context.WithoutCancel(s.ctx), instance(f.namespace, ones[i])) })
+	}
 	s.label(f, `"yes"`, "dns-primary-1", "dns-secondary-0")
 	placements := []placement{
 		{"a cluster", "clusterRef: dns", all},
-		{"a selector", s.chosen(), []string{"dns-primary-1", "dns-secondary-0", s.word}},
+		{"a selector", s.chosen(), append([]string{"dns-primary-1", "dns-secondary-0"}, ones...)},
 		{"a cluster and a selector that choose some servers twice", "clusterRef: dns, " + s.chosen(),
-			append(slices.Clone(all), s.word)},
+			append(slices.Clone(all), ones...)},
 		{"two selectors that choose the same", `bind9InstancesFrom: [{selector: {matchLabels: {bindy.firestoned.io/role: primary}}},
 			{selector: {matchExpressions: [{key: bindy.firestoned.io/role, operator: In, values: [primary]}]}}]`, all[:2]},
 	}
@@ -80,7 +83,7 @@ func TestZ1ByClusterRefBySelectorAndByBoth(t *testing.T) {
 			object := fmt.Sprintf("%s-%d", s.word, i)
 			s.isOn(zoneKey(f.namespace, object), keysOf(f.namespace, p.on...)...)
 			s.awaitRecord(aRecord(f.namespace, object))
-			for _, v := range s.servers(f.namespace, append(slices.Clone(all), s.word)...) {
+			for _, v := range s.servers(f.namespace, append(slices.Clone(all), ones...)...) {
 				want := noZone
 				if slices.Contains(p.on, v.instance) {
 					want = "30 192.0.2.1"

@@ -142,11 +142,12 @@ func (p *pod) transfer(zone dnsname.Name, s *site, anew bool) {
 	for _, text := range s.primaries {
 		at, key, _ := strings.Cut(text, " key ")
 		from := p.nodes.at(at)
-		if from == nil || !from.answers(now) || !keyed(from.keys.transfer, p.keys.transfer, key) {
+		if from == nil || !from.answers(now) {
 			continue
 		}
 		other := from.disk.sites[zone]
-		if other == nil || !other.shown() {
+		if other == nil || !other.shown() || !keyed(from.keys.transfer, p.keys.transfer, key) &&
+			(key != "" || !slices.Contains(other.allowTransfer, p.address.String())) {
 			continue
 		}
 		soa, sets, _ := from.disk.zones.Truth(zone)

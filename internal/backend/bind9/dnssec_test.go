@@ -42,7 +42,7 @@ func TestSignedZones(t *testing.T) {
 					if !strings.Contains(p.named.Log(), `command 'loadkeys "example.org"'`) {
 						t.Error("BIND was not told to look at the keys of the zone, and forgets at times")
 					}
-					if _, err := s.Follow(t.Context(), d.zone, []netip.AddrPort{p.address()}, false); err != nil {
+					if _, err := s.Follow(t.Context(), d.zone, []netip.AddrPort{p.address()}, transferKey, false); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -137,7 +137,7 @@ func TestAPrimaryThatFollowed(t *testing.T) {
 	d := newDesk(t, "example.org.", one.client(newGrant()))
 	serial := d.delivered(d.content(3))["0"].Serial
 	s := two.secondary(newGrant())
-	if _, err := s.Follow(t.Context(), d.zone, []netip.AddrPort{one.address()}, false); err != nil {
+	if _, err := s.Follow(t.Context(), d.zone, []netip.AddrPort{one.address()}, transferKey, false); err != nil {
 		t.Fatal(err)
 	}
 	s.catchesUp(t, d.zone, serial)

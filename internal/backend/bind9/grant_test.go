@@ -17,8 +17,11 @@ type grant struct {
 	settings         Settings
 }
 
+// transferKey is the name of the key for transfers.
+const transferKey = "bindy-transfer"
+
 func newGrant() *grant {
-	return &grant{update: testKey("bindy-operator"), transfer: testKey("bindy-transfer"), token: token}
+	return &grant{update: testKey("bindy-operator"), transfer: testKey(transferKey), token: token}
 }
 
 func (g *grant) set(f func()) {

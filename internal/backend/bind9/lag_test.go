@@ -28,7 +28,7 @@ type archive struct {
 
 // transfer reads a zone, and complains of a serial that stood for another content before, at whichever server.
 func (a *archive) transfer(p *testPod, name string, zone dnsname.Name) (serial uint32, sets int) {
-	all, err := p.server("bindy-transfer").Transfer(context.Background(), zone)
+	all, err := p.server(transferKey).Transfer(context.Background(), zone)
 	if err != nil {
 		return 0, 0
 	}
@@ -119,7 +119,8 @@ func TestALaggingPrimaryRaisesTheSerial(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	if _, err := s.Follow(t.Context(), d.zone, []netip.AddrPort{first.address(), second.address()}, false); err != nil {
+	primaries := []netip.AddrPort{first.address(), second.address()}
+	if _, err := s.Follow(t.Context(), d.zone, primaries, transferKey, false); err != nil {
 		t.Fatal(err)
 	}
 	second.stop()

@@ -81,7 +81,7 @@ func startPodWith(t testing.TB, o named.Options, strict bool) *testPod {
 		t.Fatal(err)
 	}
 	p.publish(named.ForOperator, testKey("bindy-operator"))
-	p.publish(named.ForTransfer, testKey("bindy-transfer"))
+	p.publish(named.ForTransfer, testKey(transferKey))
 	p.bindcar = bindcar.Settings{
 		ZoneDir: data, RNDC: fmt.Sprintf("127.0.0.1:%d", p.control), DNS: p.address().String(), UpdateACL: named.UpdateList,
 		Keys: bindcar.Keys{File: filepath.Join(p.conf, named.FileKeys)}, Token: token, Limit: bindcar.DefaultLimit(),
@@ -229,7 +229,7 @@ func parse(t testing.TB, s string) dnsname.Name {
 // truth reads a zone with the library's own transfer.
 func (p *testPod) truth(zone dnsname.Name) (rr.SOA, rr.Sets, bool) {
 	p.Helper()
-	sets, err := p.server("bindy-transfer").Transfer(context.Background(), zone)
+	sets, err := p.server(transferKey).Transfer(context.Background(), zone)
 	if err != nil {
 		p.Logf("reading the truth: %v", err)
 		return rr.SOA{}, rr.Sets{}, false

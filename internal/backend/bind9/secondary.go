@@ -27,14 +27,16 @@ func NewSecondary(cfg Config) (*Secondary, error) {
 	return &Secondary{p}, nil
 }
 
-// Follow has the secondary follow the primaries in a zone, with the transfer key that is in use, and reports whether
-// anything had to be changed: after a rotation of keys it has. Anew, what the server has of the zone from when it was a
-// primary goes first. Else that is ErrConflict, as is a zone of BIND's configuration files, which is somebody's.
-func (s *Secondary) Follow(ctx context.Context, zone dnsname.Name, primaries []netip.AddrPort,
+// Follow has the secondary follow the primaries in a zone, with the transfer key of a name, or, if that is empty, with
+// none, and reports whether anything had to be changed: after a rotation of keys it has. Anew, what the server has of
+// the zone from when it was a primary goes first. Else that is ErrConflict, as is a zone of BIND's configuration files,
+// which is somebody's.
+func (s *Secondary) Follow(ctx context.Context, zone dnsname.Name, primaries []netip.AddrPort, key string,
 	anew bool) (changed bool, err error) {
-	want, err := s.primaries(primaries)
-	if err == nil {
-		changed, err = s.follow(ctx, zone, want, anew)
+	if len(primaries) == 0 {
+		err = errors.New("no primary is named")
+	} else {
+		changed, err = s.follow(ctx, zone, remotes(primaries, key), anew)
 	}
 	if err != nil {
 		return false, fmt.Errorf("having %s follow the primaries of zone %s: %w", s.title(), zone, err)
@@ -70,20 +72,18 @@ func (s *Secondary) follow(ctx context.Context, zone dnsname.Name, want []string
 	})
 }
 
-func (s *Secondary) primaries(primaries []netip.AddrPort) ([]string, error) {
-	if len(primaries) == 0 {
-		return nil, errors.New("no primary is named")
-	}
-	_, transfer, err := s.access.Keys()
-	if err != nil {
-		return nil, &backend.Error{Class: backend.ErrNotAuthorised, Err: err}
-	}
+// remotes are servers with the key that is used there, in order.
+func remotes(servers []netip.AddrPort, key string) []string {
 	var all []string
-	for _, at := range primaries {
-		all = append(all, remote(at)+" key "+transfer.Name)
+	for _, at := range servers {
+		text := remote(at)
+		if key != "" {
+			text += " key " + key
+		}
+		all = append(all, text)
 	}
 	slices.Sort(all)
-	return slices.Compact(all), nil
+	return slices.Compact(all)
 }
 
 // create makes the zone. The SOA is one that the API wants and nobody reads.

@@ -62,7 +62,7 @@ func TestASecondaryFollows(t *testing.T) {
 		t.Errorf("asking for a zone that it does not have: %v", err)
 	}
 	for i, want := range []bool{true, false} {
-		if changed, err := s.Follow(ctx, d.zone, primaries, false); changed != want || err != nil {
+		if changed, err := s.Follow(ctx, d.zone, primaries, transferKey, false); changed != want || err != nil {
 			t.Errorf("call %d to follow: %t, %v", i, changed, err)
 		}
 	}
@@ -81,11 +81,12 @@ func TestASecondaryFollows(t *testing.T) {
 			t.Errorf("with the key for transfers there are %d sets, want 14", sets.Len())
 		}
 	}
-	if _, err := one.secondary(reader).Follow(ctx, d.zone, primaries, false); !errors.Is(err, backend.ErrConflict) {
+	_, err := one.secondary(reader).Follow(ctx, d.zone, primaries, transferKey, false)
+	if !errors.Is(err, backend.ErrConflict) {
 		t.Errorf("a primary is to follow: %v", err)
 	}
-	if changed, err := one.secondary(reader).Follow(ctx, d.zone, []netip.AddrPort{two.address()}, true); !changed ||
-		err != nil {
+	primaries = []netip.AddrPort{two.address()}
+	if changed, err := one.secondary(reader).Follow(ctx, d.zone, primaries, transferKey, true); !changed || err != nil {
 		t.Errorf("a former primary is to follow: %t, %v", changed, err)
 	}
 	for range 2 {
@@ -107,7 +108,7 @@ func TestASecondaryHoldsSomethingElse(t *testing.T) {
 	access.settings = Settings{AlsoNotify: []netip.AddrPort{two.address()}}
 	d := newDesk(t, "example.org.", one.client(access))
 	s := two.secondary(newGrant())
-	if _, err := s.Follow(t.Context(), d.zone, []netip.AddrPort{one.address()}, false); err != nil {
+	if _, err := s.Follow(t.Context(), d.zone, []netip.AddrPort{one.address()}, transferKey, false); err != nil {
 		t.Fatal(err)
 	}
 	content := d.content(5)
@@ -140,7 +141,7 @@ func TestASecondaryThatHearsNothing(t *testing.T) {
 	d := newDesk(t, "example.org.", one.client(newGrant()))
 	s := two.secondary(newGrant())
 	d.delivered(d.content(10))
-	if _, err := s.Follow(t.Context(), d.zone, []netip.AddrPort{one.address()}, false); err != nil {
+	if _, err := s.Follow(t.Context(), d.zone, []netip.AddrPort{one.address()}, transferKey, false); err != nil {
 		t.Fatal(err)
 	}
 	for hosts := 10; hosts < 13; hosts++ {
@@ -156,13 +157,11 @@ func TestASecondaryWithTheWrongKey(t *testing.T) {
 	d := newDesk(t, "example.org.", one.client(newGrant()))
 	serial := d.delivered(d.content(3))["0"].Serial
 	other := testKey("bindy-transfer-9")
-	two.publish(named.ForTransfer, other, testKey("bindy-transfer"))
-	access := newGrant()
-	s := two.secondary(access)
+	two.publish(named.ForTransfer, other, testKey(transferKey))
+	s := two.secondary(newGrant())
 	until(t, "took another key", func() bool { return two.accepts(other.Name) })
-	access.set(func() { access.transfer = other })
 	primaries := []netip.AddrPort{one.address()}
-	if _, err := s.Follow(t.Context(), d.zone, primaries, false); err != nil {
+	if _, err := s.Follow(t.Context(), d.zone, primaries, other.Name, false); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Refresh(t.Context(), d.zone); err != nil {
@@ -171,11 +170,35 @@ func TestASecondaryWithTheWrongKey(t *testing.T) {
 	if has, err := s.Serial(t.Context(), d.zone); backend.Class(err) != backend.ErrUnavailable {
 		t.Errorf("with a key that the primary does not know: %d, %v", has, err)
 	}
-	access.set(func() { access.transfer = testKey("bindy-transfer") })
-	if changed, err := s.Follow(t.Context(), d.zone, primaries, false); !changed || err != nil {
+	if changed, err := s.Follow(t.Context(), d.zone, primaries, transferKey, false); !changed || err != nil {
 		t.Errorf("after a change of keys: %t, %v", changed, err)
 	}
 	s.catchesUp(t, d.zone, serial)
+}
+
+// TestASecondaryWithoutAKey gets what the primary gives to who is where it is.
+func TestASecondaryWithoutAKey(t *testing.T) {
+	t.Parallel()
+	one, two := startPod(t, named.Primary, false), startPod(t, named.Secondary, false)
+	access := newGrant()
+	access.settings = Settings{AllowTransfer: []string{"192.0.2.1", "localnets"}}
+	c := one.client(access)
+	d := newDesk(t, "example.org.", c)
+	serial := d.delivered(d.content(3))["0"].Serial
+	s := two.secondary(newGrant())
+	if _, err := s.Follow(t.Context(), d.zone, []netip.AddrPort{one.address()}, "", false); err != nil {
+		t.Fatal(err)
+	}
+	s.catchesUp(t, d.zone, serial)
+	access.set(func() { access.settings = Settings{AllowTransfer: []string{"192.0.2.1"}} })
+	for i, want := range []bool{true, false} {
+		if changed, err := c.Configure(t.Context(), d.zone); changed != want || err != nil {
+			t.Errorf("change %d of who may transfer: %t, %v", i, changed, err)
+		}
+	}
+	if sets, err := one.server().Transfer(t.Context(), d.zone); err == nil {
+		t.Errorf("from an address that is not listed, %d sets can be transferred", len(sets))
+	}
 }
 
 // TestServersForOthersOnly has servers that answer a network in which neither the operator nor the other server is.
@@ -189,7 +212,7 @@ func TestServersForOthersOnly(t *testing.T) {
 	s := two.secondary(newGrant())
 	for hosts := 3; hosts < 5; hosts++ {
 		serial := d.delivered(d.content(hosts))["0"].Serial
-		if _, err := s.Follow(t.Context(), d.zone, []netip.AddrPort{one.address()}, false); err != nil {
+		if _, err := s.Follow(t.Context(), d.zone, []netip.AddrPort{one.address()}, transferKey, false); err != nil {
 			t.Fatal(err)
 		}
 		s.catchesUp(t, d.zone, serial)

@@ -45,7 +45,11 @@ func (a podAccess) Holds(ctx context.Context, _ backendbind9.Endpoint) error { r
 
 func (a podAccess) Settings(zone dnsname.Name) backendbind9.Settings {
 	s := a.Pod.Settings(zone)
-	return backendbind9.Settings{AlsoNotify: a.node.wires(s.AlsoNotify), DNSSECPolicy: s.DNSSECPolicy, Sole: s.Sole}
+	out := backendbind9.Settings{AlsoNotify: a.node.wires(s.AlsoNotify), DNSSECPolicy: s.DNSSECPolicy, Sole: s.Sole}
+	for _, at := range a.node.wires(s.Unsigned) {
+		out.AllowTransfer = append(out.AllowTransfer, at.Addr().String())
+	}
+	return out
 }
 
 // A wiredFollower is a secondary that is told of primaries where they really are.
@@ -54,9 +58,9 @@ type wiredFollower struct {
 	node *bindNode
 }
 
-func (f wiredFollower) Follow(ctx context.Context, zone dnsname.Name, primaries []netip.AddrPort,
+func (f wiredFollower) Follow(ctx context.Context, zone dnsname.Name, primaries []netip.AddrPort, key string,
 	anew bool) (bool, error) {
-	return f.Secondary.Follow(ctx, zone, f.node.wires(primaries), anew)
+	return f.Secondary.Follow(ctx, zone, f.node.wires(primaries), key, anew)
 }
 
 // realDNS makes the clients that the operator has.
@@ -297,7 +301,7 @@ func (n *bindNode) start(ctx context.Context, p *corev1.Pod) (*runningPod, error
 	if err != nil {
 		return fail(err)
 	}
-	for _, name := range []string{dialect.KeySecret(instance), dialect.TransferName(p.Labels[v1beta1.ClusterLabel])} {
+	for _, name := range []string{dialect.KeySecret(instance), new(dialect.Server).TransferSecretAt(p)} {
 		secret := &corev1.Secret{}
 		if err := n.Live.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: name}, secret); err != nil {
 			release()

@@ -39,6 +39,9 @@ func PlanOf(i *v1beta1.Bind9Instance, p *Parent, s Settings) (*Plan, error) {
 	return out, err
 }
 
+// AllowTransfer is who may transfer zones beside those who have the key.
+func (p *Plan) AllowTransfer() []string { return p.options.AllowTransfer }
+
 // configFiles are those of the ConfigMap that the server has its configuration from, and the options that it has by
 // them.
 func (s *Server) configFiles() (map[string]string, bind9.Options, error) {

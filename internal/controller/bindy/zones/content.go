@@ -42,7 +42,7 @@ func (z *Zones) ContentOf(instance client.ObjectKey, uid types.UID) (names []str
 		st, unlock := z.state.Lock()
 		f := st.follows[id][uid]
 		there := f != nil && f.there() && f.whole
-		without := st.elder(id, instance) != "" || f != nil && f.told == nothing && st.noSource(f) != ""
+		without := st.elder(id, instance) != ""
 		unlock()
 		if without || z.serversOf(id).Refused(id) {
 			continue

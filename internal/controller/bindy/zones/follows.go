@@ -5,12 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
-	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
@@ -23,46 +20,19 @@ import (
 // makes none for stuck has something wrong with it.
 const patience, stuck = 2 * time.Second, 30 * time.Second
 
-// noSource says that a secondary has no server to transfer a zone from, as a sentence.
-func (st *state) noSource(f *follow) string {
-	h, primaries := st.hosts[f.pod.instance], st.fleets[f.zone].primaries
-	if f.writes || len(primaries) == 0 || slices.ContainsFunc(primaries, func(key client.ObjectKey) bool {
-		p := st.hosts[key]
-		return p == nil || p.transfer == h.transfer
-	}) {
-		return ""
-	}
-	return dialect.Sentence("No primary of the zone belongs to the cluster of Bind9Instance %s, whose servers transfer "+
-		"zones only from each other; choose such a primary, or another secondary.", f.pod.instance)
-}
-
-// removeStale removes what a secondary has of a zone that it has no server to transfer from: what it had from a cluster
-// that it was in, or as a primary, would be answered for ever, and never change.
-func (v *visit) removeStale(ctx context.Context) error {
-	if err := v.f.pod.follower.Remove(ctx, v.name); err != nil {
-		return &controller.Later{After: lastAgain, Err: err} // the zone says already why it is not there
-	}
-	st, unlock := v.z.state.Lock()
-	v.f.told = nothing
-	others := st.others(v.f)
-	unlock()
-	v.z.pending.wake(v.f.zone) // the pod need not have it to be ready
-	if others {                // the ledger need not have them any more
-		v.z.wakeInstances(v.f.pod.instance)
-	}
-	return nil
-}
-
 // follow has a secondary follow the primaries, and waits until it has what they have.
 func (v *visit) follow(ctx context.Context) error {
 	newest := v.z.serversOf(v.f.zone).Newest(v.f.zone)
 	if v.awaitsPrimary(newest) {
 		return &controller.Later{After: lastAgain}
 	}
-	primaries := addressesOf(v.sources)
-	_, transfer, _ := v.f.pod.Keys()
-	if now := fmt.Sprint(v.name, primaries, transfer.Name); !v.knows(now) {
-		if begun, err := v.startFollowing(ctx, primaries, now); !begun || err != nil {
+	key := ""
+	if v.signed {
+		_, transfer, _ := v.f.pod.Keys()
+		key = transfer.Name
+	}
+	if now := fmt.Sprint(v.name, addressesOf(v.sources), key); !v.knows(now) {
+		if begun, err := v.startFollowing(ctx, key, now); !begun || err != nil {
 			return err
 		}
 	}
@@ -80,8 +50,8 @@ func (v *visit) follow(ctx context.Context) error {
 	return v.catchUp(ctx, newest)
 }
 
-// startFollowing has a secondary follow primaries, and reports whether it does.
-func (v *visit) startFollowing(ctx context.Context, primaries []netip.AddrPort, what string) (begun bool, err error) {
+// startFollowing has a secondary follow the primaries, with a key if they know one, and reports whether it does.
+func (v *visit) startFollowing(ctx context.Context, key, what string) (begun bool, err error) {
 	text := dialect.CanonicalZone(v.name.String())
 	defer v.z.telling(v.f.pod.UID, text)() // what it is to lose from now on waits for that
 	switch {
@@ -92,7 +62,8 @@ func (v *visit) startFollowing(ctx context.Context, primaries []netip.AddrPort, 
 		return false, nil // Stored asks again
 	}
 	// What it has from when it was a primary goes first. Where the zone has another signer now, the engine takes it away.
-	if _, err := v.f.pod.follower.Follow(ctx, v.name, primaries, !v.f.pod.primary); err != nil {
+	primaries := addressesOf(v.sources)
+	if _, err := v.f.pod.follower.Follow(ctx, v.name, primaries, key, !v.f.pod.primary); err != nil {
 		return false, v.retry(err)
 	}
 	switch {

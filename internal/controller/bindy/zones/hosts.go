@@ -29,7 +29,8 @@ type host struct {
 	ledger  ledger             // what its status says
 	unswept map[types.UID]bool // its pods that may have what they are to lose
 
-	transfer client.ObjectKey // the Secret with the keys for transfers
+	transfer      client.ObjectKey // the Secret with the keys for transfers
+	allowTransfer []string         // who may transfer zones beside those who have one, by its configuration
 }
 
 // last is the server that the instance was when its spec could be carried out; nil if that was never seen. What runs
@@ -131,7 +132,9 @@ func (z *Zones) Look(ctx context.Context, key client.ObjectKey) error {
 	if err != nil {
 		return err
 	}
-	if problem != nil && len(now.pods) == 0 {
+	if problem == nil {
+		now.allowTransfer = plan.AllowTransfer()
+	} else if len(now.pods) == 0 {
 		now.trouble = problem.Message // which is why nothing runs
 	}
 	z.putHost(&i, before, now)
@@ -168,7 +171,7 @@ func (l *look) host(ctx context.Context) (*host, error) {
 	out := &host{server: slim(s), primary: s.Role == v1beta1.RolePrimary, signs: s.Signs(),
 		transfer: client.ObjectKey{Namespace: s.Instance.Namespace, Name: s.TransferSecret()}}
 	if before != nil {
-		out.ledger, out.unswept = before.ledger, before.unswept
+		out.ledger, out.unswept, out.allowTransfer = before.ledger, before.unswept, before.allowTransfer
 	} else {
 		out.ledger = ledgerOf(s.Instance.Status.Zones)
 	}
@@ -311,7 +314,8 @@ func (z *Zones) putHost(i *v1beta1.Bind9Instance, before, now *host) {
 		z.allocate(func(a *allocating) { a.in(key.Namespace) }) // before anything is delivered there
 	}
 	if before != nil && before.primary == now.primary && before.trouble == now.trouble &&
-		before.transfer == now.transfer && slices.Equal(before.pods, now.pods) && slices.Equal(before.ending, now.ending) {
+		before.transfer == now.transfer && slices.Equal(before.allowTransfer, now.allowTransfer) &&
+		slices.Equal(before.pods, now.pods) && slices.Equal(before.ending, now.ending) {
 		return
 	}
 	z.assigner.fleetChanged(i)

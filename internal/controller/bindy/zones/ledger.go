@@ -55,7 +55,7 @@ func (st *state) others(f *follow) bool {
 }
 
 // replaced reports whether the servers of an instance have lost what they had under a name before its holder: a primary
-// is given content by who reads what it has, and a secondary without a source loses what it had.
+// is given content by who reads what it has, and a secondary has it all transferred anew.
 func (z *Zones) replaced(instance client.ObjectKey, name string) bool {
 	st, unlock := z.state.Lock()
 	defer unlock()
@@ -65,7 +65,7 @@ func (z *Zones) replaced(instance client.ObjectKey, name string) bool {
 	}
 	return slices.Contains(st.fleets[id].primaries, instance) || !slices.ContainsFunc(h.pods, func(p *Pod) bool {
 		f := st.follows[id][p.UID]
-		return f == nil || f.told != nothing && (!f.whole || !f.suspectSince.IsZero())
+		return f == nil || !f.whole || !f.suspectSince.IsZero()
 	})
 }
 

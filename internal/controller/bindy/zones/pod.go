@@ -94,9 +94,11 @@ func (p *Pod) Holds(ctx context.Context) error {
 
 // ZoneSettings are what a zone is at a primary beside its content.
 type ZoneSettings struct {
-	AlsoNotify   []netip.AddrPort // the secondaries
-	DNSSECPolicy string
-	Sole         bool // no other primary has it
+	AlsoNotify    []netip.AddrPort // the secondaries
+	Unsigned      []netip.AddrPort // those that have no key of a primary, and may transfer the zone from where they are
+	AllowTransfer []string         // where there are such: who else may, by the configuration of the server
+	DNSSECPolicy  string
+	Sole          bool // no other primary has it
 }
 
 // Settings are those of a zone at this pod.

@@ -3,6 +3,7 @@ package zones
 import (
 	"context"
 	"fmt"
+	"net/netip"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -33,10 +34,20 @@ func (z *Zones) settingsAt(instance client.ObjectKey, name dnsname.Name) ZoneSet
 	}
 	of := st.holderAt(instance, dialect.CanonicalZone(name.String()))
 	fleet := st.fleets[of]
-	pods, ending := st.podsOf(st.held(of, fleet.secondaries), h.transfer)
-	return ZoneSettings{
-		AlsoNotify: addressesOf(append(pods, ending...)), DNSSECPolicy: fleet.signer.policy, Sole: !fleet.signer.none(),
+	primaries, secondaries := st.held(of, fleet.primaries), st.held(of, fleet.secondaries)
+	addresses := func(is func(*host) bool) []netip.AddrPort {
+		pods, ending := st.podsOf(secondaries, is)
+		return addressesOf(append(pods, ending...))
 	}
+	out := ZoneSettings{
+		Unsigned:     addresses(func(s *host) bool { return !st.haveKey(primaries, s) }),
+		DNSSECPolicy: fleet.signer.policy, Sole: !fleet.signer.none(),
+	}
+	out.AlsoNotify = append(addresses(func(s *host) bool { return s.transfer == h.transfer }), out.Unsigned...)
+	if len(out.Unsigned) > 0 {
+		out.AllowTransfer = h.allowTransfer
+	}
+	return out
 }
 
 // configure brings the settings of a zone at a primary up to date, and has it notify the secondaries. Before the zone

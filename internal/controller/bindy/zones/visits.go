@@ -41,11 +41,8 @@ type follow struct {
 	heard  time.Time // when a secondary has answered last, about the zone; zero: it has not yet
 }
 
-// nothing is what a secondary has been told that has no server to transfer a zone from.
-const nothing = "nothing"
-
 // there reports whether the server has been told to have the zone.
-func (f *follow) there() bool { return f.told != "" && f.told != nothing }
+func (f *follow) there() bool { return f.told != "" }
 
 // forget has a server told of the zone anew, and asked what it has of it.
 func (*state) forget(f *follow) {
@@ -120,6 +117,7 @@ type visit struct {
 	f       *follow
 	name    dnsname.Name // of the zone
 	sources []*Pod       // the primaries that a secondary can transfer from
+	signed  bool         // they have its key for transfers
 }
 
 // serve brings what a zone is at one pod, beside its content, to what it should be.
@@ -130,11 +128,10 @@ func (z *Zones) serve(ctx context.Context, id zone.ID) error {
 		unlock()
 		return nil
 	}
-	sources, noSource, stale := st.sourcesOf(f)
-	if noSource != "" { // what it has of another zone says nothing about this one
-		if f.told != nothing {
-			st.forget(f)
-		}
+	sources, signed := st.sourcesOf(f)
+	elder := st.elder(f.zone, f.pod.instance)
+	if elder != "" { // what it has of another zone says nothing about this one
+		st.forget(f)
 		st.suspect(f, z.Clock.Now())
 	}
 	bound := servers.CallTime
@@ -146,47 +143,48 @@ func (z *Zones) serve(ctx context.Context, id zone.ID) error {
 	if !served {
 		return nil
 	}
-	v := &visit{z, f, name, sources}
+	v := &visit{z, f, name, sources, signed}
 	ctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
-	if noSource != "" || !f.writes && len(sources) == 0 {
-		v.tell(noSource)
-		if !stale {
-			return nil
-		}
+	if elder != "" || !f.writes && len(sources) == 0 {
+		v.tell(elder)
+		return nil
 	}
 	return f.pod.call(z.Clock.Now, func() error {
-		switch {
-		case stale:
-			return v.removeStale(ctx)
-		case f.writes:
+		if f.writes {
 			return v.configure(ctx)
 		}
 		return v.follow(ctx)
 	})
 }
 
-// sourcesOf returns the primaries that a pod can transfer a zone from. If none is of its cluster, or an older zone has
-// its place, noSource says so as a sentence. What a pod has without a source is stale until it is removed.
-func (st *state) sourcesOf(f *follow) (sources []*Pod, noSource string, stale bool) {
+// sourcesOf returns the primaries that a pod transfers a zone from: those that have its key, else all, and nothing is
+// signed.
+func (st *state) sourcesOf(f *follow) (sources []*Pod, signed bool) {
 	h := st.hosts[f.pod.instance]
 	if h == nil {
-		return nil, "", false
+		return nil, false
 	}
-	sources, _ = st.podsOf(st.held(f.zone, st.fleets[f.zone].primaries), h.transfer)
-	if noSource = st.noSource(f); noSource != "" {
-		return sources, noSource, f.told != nothing
-	}
-	return sources, st.elder(f.zone, f.pod.instance), false
+	primaries := st.held(f.zone, st.fleets[f.zone].primaries)
+	signed = st.haveKey(primaries, h)
+	sources, _ = st.podsOf(primaries, func(p *host) bool { return !signed || p.transfer == h.transfer })
+	return sources, signed
 }
 
-// podsOf are the pods of instances, and those that are to go and serve for a moment more.
-//
-// Only those of one transfer key count: each cluster has its own, so a server of another one can neither transfer from
-// it nor to it.
-func (st *state) podsOf(instances []client.ObjectKey, transfer client.ObjectKey) (pods, ending []*Pod) {
+// haveKey reports whether some of the primaries have the key of a host for transfers, as those of its cluster do, or
+// may have it, as nobody has looked at them yet.
+func (st *state) haveKey(primaries []client.ObjectKey, h *host) bool {
+	return slices.ContainsFunc(primaries, func(key client.ObjectKey) bool {
+		p := st.hosts[key]
+		return p == nil || p.transfer == h.transfer
+	})
+}
+
+// podsOf are the pods of those instances that something is true of, and those that are to go and serve for a moment
+// more.
+func (st *state) podsOf(instances []client.ObjectKey, is func(*host) bool) (pods, ending []*Pod) {
 	for _, key := range instances {
-		if h := st.hosts[key]; h != nil && h.transfer == transfer {
+		if h := st.hosts[key]; h != nil && is(h) {
 			pods, ending = append(pods, h.pods...), append(ending, h.ending...)
 		}
 	}

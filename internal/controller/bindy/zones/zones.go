@@ -67,9 +67,10 @@ type DNS struct {
 type Follower interface {
 	engine.Reader // of what it has of a zone
 
-	// Follow has it follow the primaries. Anew, what it has from when it was a primary itself goes first; else that is
-	// ErrConflict.
-	Follow(ctx context.Context, zone dnsname.Name, primaries []netip.AddrPort, anew bool) (changed bool, err error)
+	// Follow has it follow the primaries, with the transfer key of a name; "": with none. Anew, what it has from when it
+	// was a primary itself goes first; else that is ErrConflict.
+	Follow(ctx context.Context, zone dnsname.Name, primaries []netip.AddrPort, key string, anew bool) (changed bool,
+		err error)
 	Remove(ctx context.Context, zone dnsname.Name) error
 	// Serial is the one that it has of a zone.
 	Serial(ctx context.Context, zone dnsname.Name) (uint32, error)
