@@ -25,7 +25,7 @@ type class struct {
 	object   *v1alpha1.DNSClass
 	revision string // of the spec and of the Secrets that it names: what failed may work with another one
 
-	checked *check // the last health check; nil: none yet
+	checked *check    // the last health check; nil: none yet
 	since   time.Time // when it became what it is
 	most    int       // how many records the server takes at once
 	tells   telling   // what it answers to who asks what it has
