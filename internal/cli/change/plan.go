@@ -67,6 +67,9 @@ func readBoth(
 	if !f.FromFiles() {
 		return nil, nil, errors.New("nothing to compare; name the files of the change with -f")
 	}
+	if slices.Contains(f.Files, "-") && slices.Contains(against, "-") {
+		return nil, nil, errors.New("the standard input (-) can be read only once; name a file with -f or with --against")
+	}
 	if len(against) == 0 && f.InputFlags.Namespace == "" { // as kubectl apply takes it
 		if _, namespace, err := f.Cluster.Config(env); err == nil {
 			f.InputFlags.Namespace = namespace

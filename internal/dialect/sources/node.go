@@ -1,6 +1,8 @@
 package sources
 
 import (
+	"math"
+
 	corev1 "k8s.io/api/core/v1"
 
 	externaldns "github.com/zonefold/zonefold/api/externaldns/v1alpha1"
@@ -51,8 +53,11 @@ func dnsEndpoint(d *externaldns.DNSEndpoint, w *Wish) {
 				"ignored; remove them", i, e.DNSName, t)
 		}
 		var ttl *uint32
-		if e.RecordTTL > 0 && e.RecordTTL <= 1<<31-1 {
+		if e.RecordTTL > 0 && e.RecordTTL <= math.MaxInt32 {
 			ttl = new(uint32(e.RecordTTL))
+		} else if e.RecordTTL != 0 {
+			w.note(zone.InvalidSpec, "has an endpoint %d, %s %s, with the recordTTL %d, which is not from 1 to %d seconds, so "+
+				"the zone's TTL applies; correct it", i, e.DNSName, t, e.RecordTTL, math.MaxInt32)
 		}
 		w.add(Endpoint{Host: e.DNSName, Type: t, Targets: e.Targets, TTL: ttl})
 	}

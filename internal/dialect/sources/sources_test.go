@@ -162,15 +162,19 @@ func TestWhatObjectsAskFor(t *testing.T) {
 			{dnsName: a.example.org, recordType: MX, targets: [10 mx.example.org], recordTTL: 60},
 			{dnsName: a.example.org, recordType: TXT, targets: ["v=spf1 -all", "\"a\" \"b\""]},
 			{dnsName: b.example.org, recordType: A, targets: [192.0.2.300]}, {dnsName: c.example.org, recordType: A},
-			{dnsName: d.example.org, recordType: X-Y, targets: [a]}]}}`,
+			{dnsName: d.example.org, recordType: X-Y, targets: [a]},
+			{dnsName: e.example.org, recordType: A, targets: [192.0.2.1], recordTTL: -1}]}}`,
 			want: `
 			DNSEndpoint a/d: a.example.org. MX 10 mx.example.org. ttl 60
 			DNSEndpoint a/d: a.example.org. TXT "a" "b" "v=spf1 -all"
 			DNSEndpoint a/d: InvalidData: DNSEndpoint a/d has the target "192.0.2.300" for the A records at b.example.org., ` +
 				`which cannot be read: A data "192.0.2.300" is not an IPv4 address; correct it.
+			DNSEndpoint a/d: e.example.org. A 192.0.2.1
 			AddressLost: DNSEndpoint a/d has an endpoint 3, c.example.org A, without targets; add some.
 			InvalidType: DNSEndpoint a/d has an endpoint 4 with an invalid type: "X-Y" is not a record type: write its ` +
-				`name, or TYPE and its number; correct it.`},
+				`name, or TYPE and its number; correct it.
+			InvalidSpec: DNSEndpoint a/d has an endpoint 5, e.example.org A, with the recordTTL -1, which is not from 1 to ` +
+				`2147483647 seconds, so the zone's TTL applies; correct it.`},
 		{name: "a template names what has no name",
 			options: Options{Template: parsed(t, "{{.Name}}.{{.Namespace}}.example.org")},
 			objects: `
