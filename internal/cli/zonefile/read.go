@@ -9,6 +9,8 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/miekg/dns"
@@ -43,7 +45,6 @@ func Read(r io.Reader, zone *content.Zone, opts Options) error {
 	first := newSource(r, opts.Name, b)
 	first.step = opts.Step
 	parser := dns.NewZoneParser(first, zone.Origin.String(), opts.Name)
-	parser.SetDefaultTTL(unstated)
 	if opts.Folder != nil {
 		parser.SetIncludeAllowed(true)
 		parser.SetIncludeFS(folder{opts.Folder, b})
@@ -51,7 +52,7 @@ func Read(r io.Reader, zone *content.Zone, opts Options) error {
 	decoder := rr.Decoder{Text: true}
 	for record, ok := parser.Next(); ok; record, ok = parser.Next() {
 		b.silence, b.mend = 0, false
-		if err := add(zone, &decoder, record); err != nil {
+		if err := b.add(zone, &decoder, record); err != nil {
 			return fmt.Errorf("%s: %w", opts.Name, err)
 		}
 	}
@@ -61,17 +62,25 @@ func Read(r io.Reader, zone *content.Zone, opts Options) error {
 	return nil
 }
 
-// add takes one record, with the TTL that it has if it says none (RFC 1035 §5.1; RFC 2308 §4: the minimum of the SOA).
-func add(zone *content.Zone, decoder *rr.Decoder, record dns.RR) error {
+// add takes one record, with the TTL that it has if it says none: that of $TTL, else the last one that was stated (RFC
+// 1035 §5.1), else the minimum of the SOA (RFC 2308 §4).
+func (b *bounds) add(zone *content.Zone, decoder *rr.Decoder, record dns.RR) error {
 	h := record.Header()
-	if soa, ok := record.(*dns.SOA); ok && h.Ttl == unstated {
+	soa, isSOA := record.(*dns.SOA)
+	switch {
+	case h.Ttl != unstated:
+		b.stated = new(h.Ttl)
+	case b.ttl != nil:
+		h.Ttl = *b.ttl
+	case b.stated != nil:
+		h.Ttl = *b.stated
+	case isSOA:
 		h.Ttl = soa.Minttl
-	} else if h.Ttl == unstated {
-		if !zone.HasSOA() {
-			return fmt.Errorf("%s %s has no TTL, and there is no $TTL before it and no SOA; begin the file with $TTL 3600",
-				h.Name, dns.Type(h.Rrtype))
-		}
+	case zone.HasSOA():
 		h.Ttl = zone.SOA.Minimum
+	default:
+		return fmt.Errorf("%s %s has no TTL, and there is no $TTL before it and no SOA; begin the file with $TTL 3600",
+			h.Name, dns.Type(h.Rrtype))
 	}
 	key, data, err := decoder.Decode(record)
 	if err != nil {
@@ -81,13 +90,20 @@ func add(zone *content.Zone, decoder *rr.Decoder, record dns.RR) error {
 	return zone.Add(content.Record{Name: key.Name, Type: key.Type, TTL: h.Ttl, Data: data})
 }
 
-// explain makes a sentence of what the parser says.
+// lineOf finds the number of a line in what the parser says.
+var lineOf = regexp.MustCompile(`at line: (\d+):`)
+
+// explain makes a sentence of what the parser says. The parser counts the line that a source begins with.
 func explain(opts Options, err error) error {
 	var own *boundError
 	if errors.As(err, &own) {
 		return own
 	}
-	text := strings.Replace(strings.TrimPrefix(err.Error(), opts.Name+": "), "dns: ", "", 1)
+	text := lineOf.ReplaceAllStringFunc(err.Error(), func(at string) string {
+		n, _ := strconv.Atoi(lineOf.FindStringSubmatch(at)[1])
+		return fmt.Sprintf("at line: %d:", n-1)
+	})
+	text = strings.Replace(strings.TrimPrefix(text, opts.Name+": "), "dns: ", "", 1)
 	switch {
 	case strings.Contains(text, "$INCLUDE directive not allowed"):
 		return fmt.Errorf("%s: the standard input cannot include files; name the file instead: %s", opts.Name, text)
@@ -142,7 +158,4 @@ type included struct {
 func (i *included) Stat() (fs.FileInfo, error) { return i.file.Stat() }
 
 // Close closes the file.
-func (i *included) Close() error {
-	i.end()
-	return i.file.Close()
-}
+func (i *included) Close() error { return i.file.Close() }

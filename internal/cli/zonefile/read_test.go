@@ -53,13 +53,21 @@ func TestTheTTLThatARecordHas(t *testing.T) {
 		{"that of $GENERATE after its class", "$TTL 7\n$GENERATE 1-1 h$ IN 60 A 192.0.2.$", "h1 60 A 192.0.2.1"},
 		{"$TTL of the file that includes", "$TTL 7\n$INCLUDE i\na A 192.0.2.1",
 			"a 7 A 192.0.2.1 h1 7 A 192.0.2.1 i 7 A 192.0.2.9"},
-		{"$TTL of the file that is included", "$TTL 7\n$INCLUDE j\n$GENERATE 1-1 a$ A 192.0.2.$",
-			"a1 7 A 192.0.2.1 h1 5 A 192.0.2.1"},
+		{"$TTL of the file that is included", "$TTL 7\n$INCLUDE j\n$GENERATE 1-1 a$ A 192.0.2.$\nb A 192.0.2.1",
+			"a1 5 A 192.0.2.1 b 5 A 192.0.2.1 h1 5 A 192.0.2.1"},
+		{"the last one stated in the file that is included", soa + "$INCLUDE k\na A 192.0.2.1",
+			"a 99 A 192.0.2.1 k 99 A 192.0.2.1"},
+		{"the last one stated for what $GENERATE makes", soa + "b 60 A 192.0.2.1\n$GENERATE 1-1 h$ A 192.0.2.$",
+			"b 60 A 192.0.2.1 h1 60 A 192.0.2.1"},
+		{"that of $GENERATE for what follows", soa + "$GENERATE 1-1 h$ 77 A 192.0.2.$\na A 192.0.2.1",
+			"a 77 A 192.0.2.1 h1 77 A 192.0.2.1"},
+		{"$TTL with units and a comment", "$TTL 1h30m;long\na A 192.0.2.1", "a 5400 A 192.0.2.1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			records, losses, err := read(t, "example.org.", c.text+"\n", fstest.MapFS{
 				"i": {Data: []byte("$GENERATE 1-1 h$ A 192.0.2.$\ni A 192.0.2.9\n")},
-				"j": {Data: []byte("$TTL 5\n$GENERATE 1-1 h$ A 192.0.2.$\n")}})
+				"j": {Data: []byte("$TTL 5\n$GENERATE 1-1 h$ A 192.0.2.$\n")},
+				"k": {Data: []byte("k 99 A 192.0.2.1\n")}})
 			if got := strings.Join(records, " "); err != nil || got != c.want || losses != nil {
 				t.Errorf("%v, %v: %s", err, losses, got)
 			}

@@ -7,16 +7,18 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/miekg/dns"
 )
 
 // bounds are what a file and those that it includes have cost together.
 type bounds struct {
 	silence  int // octets since the last record
 	includes int
-	mend     bool   // an IPSECKEY record is read, after which the parser misses the end of the line, and wants another
-	ttl      string // what $TTL said last where the parser is
+	mend     bool    // an IPSECKEY record is read, after which the parser misses the end of the line, and wants another
+	ttl      *uint32 // what $TTL said last; nil: nothing
+	stated   *uint32 // the last TTL that a record had; nil: none has
 	err      error
 }
 
@@ -32,28 +34,26 @@ func (b *bounds) exceeded(format string, args ...any) error {
 
 // A source gives the parser a file byte by byte, so that what is known of it is about where the parser is.
 //
-// The parser gives what a $GENERATE makes a TTL of an hour where the directive says none. It has the TTL that a record
-// at its place would have (RFC 1035 §5.1), so the source writes that into the directive.
+// The parser forgets at the end of an included file which TTL that has had, and gives what a $GENERATE makes one of an
+// hour. TTLs do not belong to a file (RFC 1035 §5.1 and RFC 2308 §4 say nothing of it; BIND and NSD agree). So the source
+// keeps what $TTL says, and has the parser give each record that states none the TTL unstated.
 type source struct {
 	in     *bufio.Reader
 	name   string
 	bounds *bounds
-	before string           // the TTL that an including file had
 	step   func(octets int) // nil: nobody asks
 
 	line  []byte // what is left of the current one
 	lines int
 }
 
-func newSource(r io.Reader, name string, b *bounds) *source {
-	if b.ttl == "" {
-		b.ttl = strconv.Itoa(unstated)
-	}
-	return &source{in: bufio.NewReaderSize(r, 64<<10), name: name, bounds: b, before: b.ttl}
-}
+// ttlUnstated has the parser give each record that states no TTL the one unstated.
+var ttlUnstated = fmt.Sprintf("$TTL %d\n", uint32(unstated))
 
-// end gives the including file back its TTL.
-func (s *source) end() { s.bounds.ttl = s.before }
+// newSource begins a file with a line of ours: see explain.
+func newSource(r io.Reader, name string, b *bounds) *source {
+	return &source{in: bufio.NewReaderSize(r, 64<<10), name: name, bounds: b, line: []byte(ttlUnstated)}
+}
 
 // ReadByte returns the next byte.
 func (s *source) ReadByte() (byte, error) {
@@ -137,14 +137,30 @@ func (s *source) directive(line []byte) []byte {
 	switch strings.ToUpper(fields[0]) {
 	case "$TTL":
 		if len(fields) > 1 {
-			s.bounds.ttl = fields[1]
+			if ttl, ok := ttlOf(fields[1]); ok {
+				s.bounds.ttl = &ttl
+				return []byte(ttlUnstated)
+			}
 		}
 	case "$GENERATE":
 		if !statesTTL(fields) {
-			return withTTL(line, s.bounds.ttl)
+			return withTTL(line)
 		}
 	}
 	return line
+}
+
+// ttlOf reads what $TTL says; the parser says what is wrong with it.
+func ttlOf(word string) (uint32, bool) {
+	word, _, _ = strings.Cut(word, ";")
+	if word == "" || word[0] < '0' || word[0] > '9' {
+		return 0, false
+	}
+	record, err := dns.NewRR(". " + word + " A 192.0.2.1")
+	if err != nil {
+		return 0, false
+	}
+	return record.Header().Ttl, true
 }
 
 // owner is where a $GENERATE has the names that it makes, after its range.
@@ -163,8 +179,8 @@ func statesTTL(fields []string) bool {
 	return true // there is no type either
 }
 
-// withTTL writes a TTL after the owner of a $GENERATE.
-func withTTL(line []byte, ttl string) []byte {
+// withTTL writes the TTL unstated after the owner of a $GENERATE.
+func withTTL(line []byte) []byte {
 	at := 0
 	for range owner + 1 {
 		at += len(line[at:]) - len(bytes.TrimLeft(line[at:], " \t"))
@@ -172,5 +188,5 @@ func withTTL(line []byte, ttl string) []byte {
 			at += end
 		}
 	}
-	return slices.Concat(line[:at], []byte(" "+ttl), line[at:])
+	return slices.Concat(line[:at], fmt.Appendf(nil, " %d", uint32(unstated)), line[at:])
 }
