@@ -90,7 +90,7 @@ func (w *world) classSays(name, want string) {
 		if err := w.live.Get(w.ctx, client.ObjectKey{Name: w.ns + "-" + name}, &c); err != nil {
 			return err.Error()
 		}
-		if len(c.Status.Conditions) == 1 && c.Status.Health != nil {
+		if len(c.Status.Conditions) == 1 && c.Status.Health != nil && c.Status.ObservedGeneration == c.Generation {
 			if got := fmt.Sprint(c.Status.Health.Status, " ", c.Status.Conditions[0].Status, " ",
 				c.Status.Conditions[0].Reason); got == want {
 				return ""
