@@ -35,8 +35,8 @@ func (b *bounds) exceeded(format string, args ...any) error {
 // A source gives the parser a file byte by byte, so that what is known of it is about where the parser is.
 //
 // The parser forgets at the end of an included file which TTL that has had, and gives what a $GENERATE makes one of an
-// hour. TTLs do not belong to a file (RFC 1035 §5.1 and RFC 2308 §4 say nothing of it; BIND and NSD agree). So the source
-// keeps what $TTL says, and has the parser give each record that states none the TTL unstated.
+// hour. TTLs do not belong to a file: RFC 1035 §5.1 and RFC 2308 §4 say nothing of it, and BIND and NSD agree. So the
+// source keeps what $TTL says, and has the parser give each record that states none the TTL unstated.
 type source struct {
 	in     *bufio.Reader
 	name   string
