@@ -16,7 +16,7 @@ func TestSecondariesOfNoClusterHaveTheZone(t *testing.T) {
 		instance = `{apiVersion: bindy.firestoned.io/v1beta1, kind: Bind9Instance, metadata: {namespace: %s, name: %s, labels: {dns: hand}},
 			spec: {role: %s, %s}}`
 		zone = `{apiVersion: bindy.firestoned.io/v1beta1, kind: DNSZone, metadata: {namespace: %s, name: example},
-			spec: {zoneName: example.com, %s bind9InstancesFrom: [{selector: {matchLabels: {dns: hand}}}], 
+			spec: {zoneName: example.com, %s bind9InstancesFrom: [{selector: {matchLabels: {dns: hand}}}],
 			soa: {primaryNameServer: ns1.example.net, adminEmail: admin@example.com}}}`
 	)
 	for _, c := range []struct {

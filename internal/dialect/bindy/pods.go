@@ -34,8 +34,8 @@ func IsOver(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }
 
-// HasKeys reports whether a pod may have key files: a node has it, and it is not over. One that outlives the end of its
-// time is on a node that is lost.
+// HasKeys reports whether a pod may have key files that a change of keys is to wait for: a node has it, and it is not
+// over. One that outlives the end of its time is mostly on a node that is lost, and would be waited for in vain.
 func HasKeys(p *corev1.Pod, now time.Time) bool {
 	return p.Spec.NodeName != "" && !IsOver(p) && (p.DeletionTimestamp.IsZero() || now.Before(p.DeletionTimestamp.Time))
 }
