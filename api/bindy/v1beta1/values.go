@@ -32,14 +32,14 @@ type HostName string
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=254
 // +kubebuilder:validation:XValidation:rule=`self.endsWith('.')`,message="the name must be fully qualified: end it with a dot"
-// +kubebuilder:validation:XValidation:rule=`self.matches(r'^(\.|([A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.)*[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.?)$')`,message="a name has labels of at most 63 letters, digits, underscores and hyphens, of which the hyphens are inside"
+// +kubebuilder:validation:XValidation:rule=`self.matches(r'^(\.|([A-Za-z0-9_]([A-Za-z0-9_/-]{0,61}[A-Za-z0-9_])?\.)*[A-Za-z0-9_]([A-Za-z0-9_/-]{0,61}[A-Za-z0-9_])?\.?)$')`,message="a name has labels of at most 63 letters, digits, underscores, hyphens and slashes, of which the last two are inside"
 type Target string
 
 // RecordName is the name of a record in its zone.
 //
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=254
-// +kubebuilder:validation:XValidation:rule=`self.matches(r'^(@|\*|(\*\.)?([A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.)*[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.?)$')`,message="a record's name is @ for the zone itself, or labels of at most 63 letters, digits, underscores and hyphens, of which the hyphens are inside; the first label may be *"
+// +kubebuilder:validation:XValidation:rule=`self.matches(r'^(@|\*|(\*\.)?([A-Za-z0-9_]([A-Za-z0-9_/-]{0,61}[A-Za-z0-9_])?\.)*[A-Za-z0-9_]([A-Za-z0-9_/-]{0,61}[A-Za-z0-9_])?\.?)$')`,message="a record's name is @ for the zone itself, or labels of at most 63 letters, digits, underscores, hyphens and slashes, of which the last two are inside; the first label may be *"
 type RecordName string
 
 // ObjectName is the name of a Kubernetes object.

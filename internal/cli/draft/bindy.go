@@ -15,9 +15,9 @@ import (
 // Which names the kinds of bindy take; their schemas say the same.
 var (
 	bindyHost   = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+$`)
-	bindyTarget = regexp.MustCompile(`^(\.|([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)+)$`)
+	bindyTarget = regexp.MustCompile(`^(\.|([a-z0-9_]([a-z0-9_/-]{0,61}[a-z0-9_])?\.)+)$`)
 	bindyOwner  = regexp.MustCompile(
-		`^(@|\*|(\*\.)?([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)$`)
+		`^(@|\*|(\*\.)?([a-z0-9_]([a-z0-9_/-]{0,61}[a-z0-9_])?\.)*[a-z0-9_]([a-z0-9_/-]{0,61}[a-z0-9_])?)$`)
 	bindyMailbox = regexp.MustCompile(
 		`^[a-z0-9_]([a-z0-9_+-]{0,61}[a-z0-9_])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*\.$`)
 )
@@ -116,7 +116,7 @@ func (d *drafter) bindySet(s rr.Set) {
 		case !known:
 			d.lose(what, "bindy has no kind for %s records; import them with --as kubizone", s.Type)
 		case !bindyOwner.MatchString(owner):
-			d.lose(what, "bindy accepts only names of letters, digits, underscores and hyphens")
+			d.lose(what, "bindy accepts only names of letters, digits, underscores, hyphens and slashes")
 		}
 	}
 	if !known || !bindyOwner.MatchString(owner) {
@@ -171,7 +171,7 @@ func bindyFields() map[rr.Type]func(d *drafter, data string) (why string) {
 			}
 			name := words[len(numbers)]
 			if !bindyTarget.MatchString(name) {
-				return "bindy accepts only names of letters, digits, underscores and hyphens"
+				return "bindy accepts only names of letters, digits, underscores, hyphens and slashes"
 			}
 			d.line(1, key, name)
 			return ""
