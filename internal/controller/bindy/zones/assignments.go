@@ -53,7 +53,7 @@ func (a *assigner) Await(apiVersion string) {
 
 // Host implements delivery.Fleets.
 func (a *assigner) Host(s *delivery.Servers) {
-	s.OnDrift(a.z.suspectDrifted)
+	s.OnDrift(drifts{a.z}.suspect)
 	a.servers.Store(s)
 }
 
@@ -66,11 +66,11 @@ func (a *assigner) OnFleet(f func(types.NamespacedName)) {
 
 // Protect implements delivery.Fleets.
 func (a *assigner) Protect(backend string, cluster types.NamespacedName, by plan.Protection) {
-	a.z.wakeClusters(a.z.protections.set(backend, cluster, by))
+	a.wakeClusters(a.z.protections.set(backend, cluster, by))
 }
 
 // Protected implements delivery.Fleets.
-func (a *assigner) Protected() { a.z.wakeClusters(a.z.protections.all()) }
+func (a *assigner) Protected() { a.wakeClusters(a.z.protections.all()) }
 
 // fleetChanged says that the cluster of an instance may have other servers now.
 func (a *assigner) fleetChanged(i *v1beta1.Bind9Instance) {
@@ -104,7 +104,7 @@ func (a *assigner) Fleet(cluster types.NamespacedName) ([]delivery.Server, *cont
 			cluster))
 		return nil, &o
 	}
-	fleet := a.z.clusters([]types.NamespacedName{cluster})
+	fleet := a.clusters([]types.NamespacedName{cluster})
 	if len(fleet.primaries) == 0 {
 		o := controller.Not(controller.ReasonBackendNotReady, dialect.Sentence(
 			"Bind9Cluster %s has no primaries; create it, or correct bind9.clusterRef.", cluster))
@@ -259,15 +259,15 @@ func (a *allocating) assignment(id zone.ID) {
 	st, unlock := a.z.state.Lock()
 	in := st.assignments[id].in
 	unlock()
-	a.setFleet(id, a.z.clusters(in))
+	a.setFleet(id, a.z.assigner.clusters(in))
 }
 
 // clusters are the instances of clusters.
-func (z *Zones) clusters(in []types.NamespacedName) fleetOf {
+func (a *assigner) clusters(in []types.NamespacedName) fleetOf {
 	if len(in) == 0 {
 		return fleetOf{}
 	}
-	all, err := z.instances()
+	all, err := a.z.instances()
 	if err != nil {
 		return fleetOf{problem: err.Error()}
 	}

@@ -51,15 +51,15 @@ const (
 )
 
 // isSoon reports whether what has been on its way since then is likely to be there soon.
-func (z *Zones) isSoon(since, now time.Time) bool {
+func (r report) isSoon(since, now time.Time) bool {
 	took := now.Sub(since)
-	return took < grace || took < backlogGrace && z.backlog.Long()
+	return took < grace || took < backlogGrace && r.z.backlog.Long()
 }
 
 // lookAgain is when to see whether something is still on its way. What arrives is told anyway, so that thousands need
 // not be asked for every second while others have their turn.
-func (z *Zones) lookAgain() *controller.Later {
-	if z.backlog.Long() {
+func (r report) lookAgain() *controller.Later {
+	if r.z.backlog.Long() {
 		return &controller.Later{After: 4 * grace}
 	}
 	return &controller.Later{After: grace / 2}

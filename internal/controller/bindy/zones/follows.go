@@ -57,7 +57,7 @@ func (v *visit) startFollowing(ctx context.Context, key, what string) (begun boo
 	switch {
 	case !v.z.wants(v.f.pod.instance, text):
 		return false, nil
-	case !v.z.mayHave(v.f.pod.instance, v.f.zone, text):
+	case !v.listed(text):
 		v.z.wakeInstances(v.f.pod.instance)
 		return false, nil // Stored asks again
 	}
@@ -73,6 +73,13 @@ func (v *visit) startFollowing(ctx context.Context, key, what string) (begun boo
 		return false, nil
 	}
 	return false, v.f.pod.follower.Remove(ctx, v.name)
+}
+
+// listed reports whether the ledger of the pod's instance has the zone, under a name.
+func (v *visit) listed(name string) bool {
+	st, unlock := v.z.state.Lock()
+	defer unlock()
+	return st.listed(v.f.pod.instance, v.f.zone, name)
 }
 
 // A telling is a secondary that is being told of a zone.

@@ -23,12 +23,15 @@ func Objects(records []client.Object) []client.Object {
 	return append(slices.Clone(records), &v1beta1.DNSZone{})
 }
 
+// A gatherer hands on what happens to zones, records and instances.
+type gatherer struct{ z *Zones }
+
 // gather follows zones, records and instances from now on. What it returns tell when every object that existed has been
 // put into the Core.
-func (z *Zones) gather(ctx context.Context) ([]toolscache.InformerSynced, error) {
+func (g gatherer) gather(ctx context.Context) ([]toolscache.InformerSynced, error) {
 	var synced []toolscache.InformerSynced
-	for _, object := range append(Objects(z.Records), &v1beta1.Bind9Instance{}) {
-		has, err := controller.Follow(ctx, z.Cache, z.Objects, object, controller.Handler(z.put, z.drop))
+	for _, object := range append(Objects(g.z.Records), &v1beta1.Bind9Instance{}) {
+		has, err := controller.Follow(ctx, g.z.Cache, g.z.Objects, object, controller.Handler(g.put, g.drop))
 		if err != nil {
 			return nil, err
 		}
@@ -37,49 +40,49 @@ func (z *Zones) gather(ctx context.Context) ([]toolscache.InformerSynced, error)
 	return synced, nil
 }
 
-func (z *Zones) put(before, after any) {
+func (g gatherer) put(before, after any) {
 	now, ok := after.(client.Object)
 	if !ok {
 		return
 	}
 	old, _ := before.(client.Object)
 	if old != nil && old.GetUID() != now.GetUID() {
-		z.drop(old)
+		g.drop(old)
 		old = nil
 	}
 	switch o := now.(type) {
 	case *v1beta1.DNSZone:
-		z.putZone(old, o)
+		g.putZone(old, o)
 	case *v1beta1.Bind9Instance:
 		if was, ok := old.(*v1beta1.Bind9Instance); !ok || chosenDifferently(was, o) {
-			z.allocate(func(a *allocating) { a.in(o.Namespace) })
+			g.z.allocate(func(a *allocating) { a.in(o.Namespace) })
 			if ok {
-				z.assigner.fleetChanged(was)
+				g.z.assigner.fleetChanged(was)
 			}
-			z.assigner.fleetChanged(o)
+			g.z.assigner.fleetChanged(o)
 		}
 	default:
-		z.putRecord(old, now)
+		g.putRecord(old, now)
 	}
 }
 
-func (z *Zones) drop(gone any) {
+func (g gatherer) drop(gone any) {
 	switch o := gone.(type) {
 	case *v1beta1.DNSZone:
 		id := dialect.ZoneID(o.Namespace, o.Name)
-		z.removeZone(id, nil)
-		z.deliveries.Freeze(id, nil)
-		st, unlock := z.state.Lock()
+		g.removeZone(id, nil)
+		g.z.deliveries.Freeze(id, nil)
+		st, unlock := g.z.state.Lock()
 		delete(st.known, id)
-		z.ceilings.Forget(id)
-		z.past.Forget(id)
+		g.z.ceilings.Forget(id)
+		g.z.past.Forget(id)
 		unlock()
-		z.deliveries.Sync(id)
+		g.z.deliveries.Sync(id)
 	case *v1beta1.Bind9Instance:
-		z.allocate(func(a *allocating) { a.in(o.Namespace) })
-		z.assigner.fleetChanged(o)
+		g.z.allocate(func(a *allocating) { a.in(o.Namespace) })
+		g.z.assigner.fleetChanged(o)
 	case client.Object:
-		z.removeRecord(o)
+		g.removeRecord(o)
 	}
 }
 
@@ -91,42 +94,42 @@ func chosenDifferently(a, b *v1beta1.Bind9Instance) bool {
 		!slices.Equal(a.Status.Addresses, b.Status.Addresses)
 }
 
-func (z *Zones) putZone(old client.Object, o *v1beta1.DNSZone) {
+func (g gatherer) putZone(old client.Object, o *v1beta1.DNSZone) {
 	id := dialect.ZoneID(o.Namespace, o.Name)
 	deleting := !o.DeletionTimestamp.IsZero()
-	z.deliveries.Freeze(id, delivery.FreezeOf(o))
+	g.z.deliveries.Freeze(id, delivery.FreezeOf(o))
 	if old != nil && old.GetGeneration() == o.Generation && old.GetDeletionTimestamp().IsZero() != deleting {
 		if slices.Contains(old.GetFinalizers(), v1beta1.ZoneFinalizer) &&
 			!slices.Contains(o.Finalizers, v1beta1.ZoneFinalizer) {
-			(*zoneStore)(z).unheld(id)
-			z.deliveries.Sync(id)
+			(*zoneStore)(g.z).unheld(id)
+			g.z.deliveries.Sync(id)
 		}
 		if old.GetAnnotations()[v1beta1.ReconcileTriggerAnnotation] != o.Annotations[v1beta1.ReconcileTriggerAnnotation] {
-			z.serversOf(id).Audit(id)
+			g.z.serversOf(id).Audit(id)
 		}
 		if old.GetAnnotations()[zonefold.ApproveAnnotation] != o.Annotations[zonefold.ApproveAnnotation] {
-			z.deliveries.Sync(id)
+			g.z.deliveries.Sync(id)
 		}
-		z.enqueue(id)
+		g.z.enqueue(id)
 		return
 	}
 	if deleting {
-		z.removeZone(id, o)
-		z.deliveries.Sync(id)
+		g.removeZone(id, o)
+		g.z.deliveries.Sync(id)
 		return
 	}
-	st, unlock := z.state.Lock()
+	st, unlock := g.z.state.Lock()
 	st.know(id).zone = o
 	unlock()
-	z.allocate(func(a *allocating) { a.zone(o) })
-	z.arrange(o)
-	z.deliveries.Sync(id)
+	g.z.allocate(func(a *allocating) { a.zone(o) })
+	g.arrange(o)
+	g.z.deliveries.Sync(id)
 }
 
 // arrange hands a zone to the World, and what follows from it.
-func (z *Zones) arrange(o *v1beta1.DNSZone) {
+func (g gatherer) arrange(o *v1beta1.DNSZone) {
 	id := dialect.ZoneID(o.Namespace, o.Name)
-	st, unlock := z.state.Lock()
+	st, unlock := g.z.state.Lock()
 	defer unlock()
 	st.know(id).zone = o
 	moved := st.homes.PutZone(o)
@@ -135,13 +138,13 @@ func (z *Zones) arrange(o *v1beta1.DNSZone) {
 }
 
 // removeZone takes a zone out of the World: it is going, or gone if that is nil. Its records go where else they may.
-func (z *Zones) removeZone(id zone.ID, going *v1beta1.DNSZone) {
-	a, done := z.allocating.Lock()
+func (g gatherer) removeZone(id zone.ID, going *v1beta1.DNSZone) {
+	a, done := g.z.allocating.Lock()
 	before, others := a.remove(id, going)
 	done()
-	z.wakeInstances(before.all()...)
-	z.visitServers(id)
-	z.revisit(others)
+	g.z.wakeInstances(before.all()...)
+	g.z.visitServers(id)
+	g.z.revisit(others)
 }
 
 // remove is removeZone; it returns the instances that had the zone, and the zones that may have others now.
@@ -176,45 +179,45 @@ func (st *state) putAgain(id zone.ID) {
 	st.z.core.PutZone(out, core.VersionOf(k.zone))
 }
 
-func (z *Zones) putRecord(old client.Object, o client.Object) {
+func (g gatherer) putRecord(old client.Object, o client.Object) {
 	r, ok := dialect.RecordOf(o)
 	if !ok {
 		return
 	}
 	if !o.GetDeletionTimestamp().IsZero() {
-		z.removeRecord(o)
-		st, unlock := z.state.Lock()
+		g.removeRecord(o)
+		st, unlock := g.z.state.Lock()
 		st.know(r.ID).record = r
 		unlock()
-		z.enqueue(r.ID)
+		g.z.enqueue(r.ID)
 		return
 	}
 	if old != nil && old.GetGeneration() == o.GetGeneration() && reflect.DeepEqual(old.GetLabels(), o.GetLabels()) {
-		st, unlock := z.state.Lock()
+		st, unlock := g.z.state.Lock()
 		st.know(r.ID).record = r
 		unlock()
-		z.enqueue(r.ID)
+		g.z.enqueue(r.ID)
 		return
 	}
-	st, unlock := z.state.Lock()
+	st, unlock := g.z.state.Lock()
 	defer unlock()
 	st.know(r.ID).record = r
 	moved := st.homes.PutRecord(r)
-	z.core.PutClaim(dialect.ConvertRecord(r, st.homes.Of(r.ID)), core.VersionOf(o))
+	g.z.core.PutClaim(dialect.ConvertRecord(r, st.homes.Of(r.ID)), core.VersionOf(o))
 	st.move(moved)
 }
 
-func (z *Zones) removeRecord(o client.Object) {
+func (g gatherer) removeRecord(o client.Object) {
 	r, ok := dialect.RecordOf(o)
 	if !ok {
 		return
 	}
-	st, unlock := z.state.Lock()
+	st, unlock := g.z.state.Lock()
 	defer unlock()
 	st.left(r)
 	st.move(st.homes.DeleteRecord(r.ID))
 	delete(st.known, r.ID)
-	z.core.DeleteClaim(r.ID)
+	g.z.core.DeleteClaim(r.ID)
 }
 
 // move hands on what follows from a change elsewhere.

@@ -30,13 +30,13 @@ func TestZonesAndRecordsThatComeAtOnce(t *testing.T) {
 		o.Spec = v1beta1.DNSZoneSpec{ZoneName: "example.com", SOA: &v1beta1.SOA{PrimaryNameServer: "ns1.example.net",
 			AdminEmail: "admin@example.com"}}
 		var parts sync.WaitGroup
-		parts.Go(func() { z.arrange(o) })
+		parts.Go(func() { gatherer{z}.arrange(o) })
 		for i := range records {
 			parts.Go(func() {
 				r := &v1beta1.ARecord{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: fmt.Sprintf("r%d", i)}}
 				r.Spec = v1beta1.ARecordSpec{RecordMeta: v1beta1.RecordMeta{Name: v1beta1.RecordName(r.Name), Zone: "example.com"},
 					IPv4: "192.0.2.1"}
-				z.putRecord(nil, r)
+				gatherer{z}.putRecord(nil, r)
 			})
 		}
 		parts.Wait()

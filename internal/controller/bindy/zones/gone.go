@@ -23,10 +23,10 @@ func (r *zoneReport) letGo(ctx context.Context) error {
 	switch {
 	case r.out.Held != nil && r.out.Held.Plan != "": // nobody else removes it either
 		return r.writeGone(ctx, r.out.Held.Message)
-	case guarded && r.z.soon(r.id, controller.Not(controller.ReasonPending, isRemoved)):
-		return r.z.lookAgain() // a server is about to say whether it is held
+	case guarded && r.soon(r.id, controller.Not(controller.ReasonPending, isRemoved)):
+		return r.lookAgain() // a server is about to say whether it is held
 	case !guarded && !now.Before(end):
-		if unlisted := r.z.list(r.o); len(unlisted) > 0 {
+		if unlisted := r.list(); len(unlisted) > 0 {
 			r.z.wakeInstances(unlisted...)
 			if err := r.writeGone(ctx, unlistedBy(unlisted)); err != nil {
 				return err
@@ -75,7 +75,7 @@ func (r *zoneReport) writeGone(ctx context.Context, message string) error {
 	c.Set(v1beta1.ConditionProgressing, controller.OK(v1beta1.ReasonDeleting, message))
 	tellHeld(&status, &c, r.out.Held)
 	status.Conditions = c.List()
-	sent, err := r.z.patchZone(ctx, r.o, status)
+	sent, err := r.patch(ctx, status)
 	if sent && err == nil {
 		r.eventOfHeld(status.Conditions)
 	}

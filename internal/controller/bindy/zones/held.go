@@ -138,19 +138,19 @@ func (p *protections) delete(key client.ObjectKey) {
 }
 
 // wakeClusters has the instances of clusters looked at: what a policy has left there may have to go.
-func (z *Zones) wakeClusters(clusters concerned) {
+func (a *assigner) wakeClusters(clusters concerned) {
 	if clusters == nil {
 		return
 	}
 	var keys []client.ObjectKey
-	st, unlock := z.state.Lock()
+	st, unlock := a.z.state.Lock()
 	for key, h := range st.hosts {
 		if clusters(h.cluster()) {
 			keys = append(keys, key)
 		}
 	}
 	unlock()
-	z.wakeInstances(keys...)
+	a.z.wakeInstances(keys...)
 }
 
 // tellHeld puts into the status of a zone what servers have although nobody asks for it.
@@ -167,7 +167,7 @@ func (r *zoneReport) eventOfHeld(now []metav1.Condition) {
 	is, was := meta.FindStatusCondition(now, controller.ConditionHeld),
 		meta.FindStatusCondition(r.o.Status.Conditions, controller.ConditionHeld)
 	if is != nil && (was == nil || was.Reason != is.Reason) {
-		r.z.warning(r.o, is.Reason, controller.ConditionHeld, is.Message)
+		r.warning(r.o, is.Reason, controller.ConditionHeld, is.Message)
 	}
 }
 

@@ -32,19 +32,19 @@ func (t *settling) settle(s core.Settlement) {
 	for _, delta := range s.Delta.Zones {
 		z.past.Note(delta)
 	}
-	z.noteObjects(s)
+	t.noteObjects(s)
 }
 
 // noteObjects notes which objects one step of the World was about, by the zones that they are in.
-func (z *Zones) noteObjects(s core.Settlement) {
-	st, unlock := z.state.Lock()
+func (t *settling) noteObjects(s core.Settlement) {
+	st, unlock := t.z.state.Lock()
 	defer unlock()
 	for _, o := range s.Inputs {
 		home, left := st.gone[o.ID]
 		delete(st.gone, o.ID)
 		v, ok := s.View.Verdict(o.ID)
 		switch {
-		case !z.first.Load(): // all objects seem to have changed
+		case !t.z.first.Load(): // all objects seem to have changed
 			continue
 		case o.ID.Kind == v1beta1.KindZone:
 			home = o.ID
@@ -52,7 +52,7 @@ func (z *Zones) noteObjects(s core.Settlement) {
 			home = v.Zone
 		}
 		if !home.IsZero() && (ok || left) {
-			z.past.Touch(home, o.ID, !ok)
+			t.z.past.Touch(home, o.ID, !ok)
 		}
 	}
 }
@@ -64,8 +64,11 @@ func (st *state) left(r dialect.Record) {
 	}
 }
 
+// histories are those of DNSZones.
+type histories struct{ z *Zones }
+
 // republished notes that what is published of a zone may be anything else: it was frozen or thawed.
-func (z *Zones) republished(id zone.ID) { z.past.Note(zone.ZoneDelta{ID: id, Fresh: true}) }
+func (h histories) republished(id zone.ID) { h.z.past.Note(zone.ZoneDelta{ID: id, Fresh: true}) }
 
 // outcome is what came of the delivery of a zone.
 func (z *Zones) outcome(id zone.ID) delivery.ZoneOutcome {
@@ -100,12 +103,12 @@ func (r *zoneReport) revise(ctx context.Context, status *v1beta1.DNSZoneStatus) 
 	}
 	now := r.out.Snapshot
 	now.SOA.Serial = numberOf(status.Serial)
-	r.z.past.Revise(ctx, r.z.historyOf(r.o), now, r.out.Frozen.RolledBack())
+	r.z.past.Revise(ctx, histories{r.z}.of(r.o), now, r.out.Frozen.RolledBack())
 }
 
-// historyOf is the Owner of the history of a zone. What was written down before is not in the cluster, unless the zone
+// of is the Owner of the history of a zone. What was written down before is not in the cluster, unless the zone
 // is frozen.
-func (z *Zones) historyOf(o *v1beta1.DNSZone) history.Owner {
+func (h histories) of(o *v1beta1.DNSZone) history.Owner {
 	id := dialect.ZoneID(o.Namespace, o.Name)
 	return history.Owner{
 		ID: id, Object: o, Kind: v1beta1.GroupVersion.WithKind(v1beta1.KindZone),
@@ -113,7 +116,7 @@ func (z *Zones) historyOf(o *v1beta1.DNSZone) history.Owner {
 			base, known := published(o)
 			return base, numberOf(o.Status.Serial), known
 		},
-		Newest: func() zone.Snapshot { return z.outcome(id).Snapshot },
+		Newest: func() zone.Snapshot { return h.z.outcome(id).Snapshot },
 	}
 }
 
@@ -123,14 +126,14 @@ func kindOf(id zone.ID) (schema.GroupVersionKind, bool) {
 }
 
 // earlier is the delivery.Earlier of DNSZones.
-func (z *Zones) earlier(ctx context.Context, now zone.Snapshot, serial uint32) (then zone.Snapshot, refusal,
+func (h histories) earlier(ctx context.Context, now zone.Snapshot, serial uint32) (then zone.Snapshot, refusal,
 	err error) {
-	o, err := z.zone(ctx, now.ID)
+	o, err := h.z.zone(ctx, now.ID)
 	if err != nil {
 		return zone.Snapshot{}, nil, err
 	}
 	if !strings.HasPrefix(o.Status.Content, now.Hash+" ") { // the history ends with what is written down
 		return zone.Snapshot{}, nil, &controller.Later{After: grace / 8}
 	}
-	return z.past.Earlier(ctx, z.historyOf(o), now, serial)
+	return h.z.past.Earlier(ctx, h.of(o), now, serial)
 }

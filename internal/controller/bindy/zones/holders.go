@@ -130,12 +130,12 @@ func (st *state) isFor(id zone.ID, instance client.ObjectKey) bool {
 
 // removed forgets that a pod had what it has lost: a zone of the name may come back under the serial that was
 // confirmed.
-func (z *Zones) removed(pod types.UID, name string) {
+func (s *sweep) removed(pod types.UID, name string) {
 	at, err := dialect.ZoneName(name)
 	if err != nil {
 		return
 	}
-	st, unlock := z.state.Lock()
+	st, unlock := s.z.state.Lock()
 	defer unlock()
 	st.forgetAt(pod, func(f *follow) bool { return f.name == at })
 }

@@ -121,14 +121,15 @@ func (z *Zones) Look(ctx context.Context, key client.ObjectKey) error {
 	}
 	if server == nil { // nobody knows how to reach what runs
 		if before == nil {
-			z.putHost(&i, nil, &host{
+			(&look{z: z}).put(&i, &host{
 				primary: i.Spec.Role.Canonical() != v1beta1.RoleSecondary, trouble: problem.Message,
 				ledger: ledgerOf(i.Status.Zones),
 			})
 		}
 		return nil
 	}
-	now, err := (&look{z, server, before}).host(ctx)
+	l := &look{z, server, before}
+	now, err := l.host(ctx)
 	if err != nil {
 		return err
 	}
@@ -137,7 +138,7 @@ func (z *Zones) Look(ctx context.Context, key client.ObjectKey) error {
 	} else if len(now.pods) == 0 {
 		now.trouble = problem.Message // which is why nothing runs
 	}
-	z.putHost(&i, before, now)
+	l.put(&i, now)
 	return nil
 }
 
@@ -196,7 +197,7 @@ func (l *look) host(ctx context.Context) (*host, error) {
 				case known.starts != p.starts:
 					defer l.z.restarted(known)
 				case p.ready && !known.ready:
-					defer l.z.returned(known)
+					defer l.returned(known)
 				}
 				known.starts, known.ready = p.starts, p.ready
 				p = known
@@ -266,9 +267,9 @@ func (z *Zones) restarted(p *Pod) {
 }
 
 // returned has a pod that is ready again get what it missed. Its Service leads to it by now.
-func (z *Zones) returned(p *Pod) {
+func (l *look) returned(p *Pod) {
 	if p.primary {
-		for _, s := range z.allServers() {
+		for _, s := range l.z.allServers() {
 			s.Returned(p.server.Name)
 		}
 	}
@@ -304,21 +305,21 @@ func (l *look) key(ctx context.Context, secretName string, purpose bind9.Purpose
 	return key, nil
 }
 
-// putHost notes an instance, and tells Deliveries where that has changed.
-func (z *Zones) putHost(i *v1beta1.Bind9Instance, before, now *host) {
-	key := client.ObjectKeyFromObject(i)
-	st, unlock := z.state.Lock()
+// put notes an instance, and tells Deliveries where that has changed.
+func (l *look) put(i *v1beta1.Bind9Instance, now *host) {
+	key, before := client.ObjectKeyFromObject(i), l.before
+	st, unlock := l.z.state.Lock()
 	st.hosts[key] = now
 	unlock()
 	if now.primary && (before == nil || before.signs != now.signs) {
-		z.allocate(func(a *allocating) { a.in(key.Namespace) }) // before anything is delivered there
+		l.z.allocate(func(a *allocating) { a.in(key.Namespace) }) // before anything is delivered there
 	}
 	if before != nil && before.primary == now.primary && before.trouble == now.trouble &&
 		before.transfer == now.transfer && slices.Equal(before.allowTransfer, now.allowTransfer) &&
 		slices.Equal(before.pods, now.pods) && slices.Equal(before.ending, now.ending) {
 		return
 	}
-	z.assigner.fleetChanged(i)
+	l.z.assigner.fleetChanged(i)
 	if now.primary {
 		place := &delivery.Place{Name: placeOf(key), Created: i.CreationTimestamp.Time, Noun: v1beta1.KindInstance,
 			Kind: "bind9", Passing: true, Servers: now.servers()}
@@ -326,9 +327,9 @@ func (z *Zones) putHost(i *v1beta1.Bind9Instance, before, now *host) {
 			o := controller.Not(controller.ReasonBackendNotReady, now.trouble)
 			place.Problem = &o
 		}
-		z.protections.put(key, i.Spec.ClusterRef, place)
+		l.z.protections.put(key, i.Spec.ClusterRef, place)
 	} else if before != nil && before.primary {
-		z.protections.delete(key)
+		l.z.protections.delete(key)
 	}
-	z.visitAll(key)
+	l.z.visitAll(key)
 }

@@ -11,14 +11,17 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
+// An inspector is for who asks how the servers of zones stand.
+type inspector struct{ z *Zones }
+
 // Inspect implements controller.Inspector: a zone is at primaries, to which it is delivered, and at secondaries, which
 // follow these.
-func (z *Zones) Inspect(id zone.ID) (delivery.Inspected, error) {
-	out, err := delivery.InspectorOf(z.core, z.deliveries).Inspect(id)
+func (i inspector) Inspect(id zone.ID) (delivery.Inspected, error) {
+	out, err := delivery.InspectorOf(i.z.core, i.z.deliveries).Inspect(id)
 	if err != nil || out.Home.IsZero() {
 		return out, err
 	}
-	st, unlock := z.state.Lock()
+	st, unlock := i.z.state.Lock()
 	defer unlock()
 	for _, f := range st.secondariesOf(out.Home) {
 		out.Servers = append(out.Servers, st.standing(f))
@@ -27,13 +30,13 @@ func (z *Zones) Inspect(id zone.ID) (delivery.Inspected, error) {
 }
 
 // Looks implements delivery.Looker: secondaries should hold what the primaries do.
-func (z *Zones) Looks(id zone.ID) (dnsname.Name, []delivery.ServerLook, error) {
-	name, out, err := delivery.InspectorOf(z.core, z.deliveries).Looks(id)
+func (i inspector) Looks(id zone.ID) (dnsname.Name, []delivery.ServerLook, error) {
+	name, out, err := delivery.InspectorOf(i.z.core, i.z.deliveries).Looks(id)
 	if err != nil || len(out) == 0 {
 		return name, out, err
 	}
 	content := out[0].Content
-	st, unlock := z.state.Lock()
+	st, unlock := i.z.state.Lock()
 	defer unlock()
 	for _, f := range st.secondariesOf(id) {
 		out = append(out, delivery.ServerLook{

@@ -54,16 +54,16 @@ func (st *state) others(f *follow) bool {
 	})
 }
 
-// replaced reports whether the servers of an instance have lost what they had under a name before its holder: a primary
+// replaced reports whether the servers of the instance have lost what they had under a name before its holder: a primary
 // is given content by who reads what it has, and a secondary has it all transferred anew.
-func (z *Zones) replaced(instance client.ObjectKey, name string) bool {
-	st, unlock := z.state.Lock()
+func (s *sweep) replaced(name string) bool {
+	st, unlock := s.z.state.Lock()
 	defer unlock()
-	id, h := st.holderAt(instance, name), st.hosts[instance]
+	id, h := st.holderAt(s.instance, name), st.hosts[s.instance]
 	if h == nil || len(h.pods) == 0 {
 		return false
 	}
-	return slices.Contains(st.fleets[id].primaries, instance) || !slices.ContainsFunc(h.pods, func(p *Pod) bool {
+	return slices.Contains(st.fleets[id].primaries, s.instance) || !slices.ContainsFunc(h.pods, func(p *Pod) bool {
 		f := st.follows[id][p.UID]
 		return f == nil || !f.whole || !f.suspectSince.IsZero()
 	})
@@ -107,15 +107,14 @@ func (z *Zones) Stored(instance client.ObjectKey, zones []v1beta1.InstanceZone) 
 
 // list has the statuses of instances list a zone whose object is about to go while their servers may have it. It
 // returns the instances that do not list it yet: what a primary has may be known from nothing but the zone itself.
-func (z *Zones) list(o *v1beta1.DNSZone) (unlisted []client.ObjectKey) {
-	id := dialect.ZoneID(o.Namespace, o.Name)
-	st, unlock := z.state.Lock()
+func (r *zoneReport) list() (unlisted []client.ObjectKey) {
+	st, unlock := r.z.state.Lock()
 	defer unlock()
-	for _, d := range st.know(id).delivered(o) {
+	for _, d := range st.know(r.id).delivered(r.o) {
 		key, _ := instanceOf(d.Place)
-		ref := referenceTo(id)
-		ref.ZoneName, ref.UID = dialect.CanonicalZone(d.Zone.String()), o.UID
-		if st.hosts[key] == nil || st.listed(key, id, ref.ZoneName) {
+		ref := referenceTo(r.id)
+		ref.ZoneName, ref.UID = dialect.CanonicalZone(d.Zone.String()), r.o.UID
+		if st.hosts[key] == nil || st.listed(key, r.id, ref.ZoneName) {
 			continue
 		}
 		if !slices.Contains(st.parting[key], ref) {
@@ -126,14 +125,7 @@ func (z *Zones) list(o *v1beta1.DNSZone) (unlisted []client.ObjectKey) {
 	return unlisted
 }
 
-// mayHave reports whether the ledger of an instance has a zone.
-func (z *Zones) mayHave(instance client.ObjectKey, id zone.ID, name string) bool {
-	st, unlock := z.state.Lock()
-	defer unlock()
-	return st.listed(instance, id, name)
-}
-
-// listed is mayHave.
+// listed reports whether the ledger of an instance has a zone.
 func (st *state) listed(instance client.ObjectKey, id zone.ID, name string) bool {
 	h := st.hosts[instance]
 	return h != nil && slices.ContainsFunc(h.ledger.of[id], func(e entry) bool { return e.name == name })

@@ -42,7 +42,7 @@ func TestWhatAPodHasLostIsForgotten(t *testing.T) {
 			st, unlock := z.state.Lock()
 			st.follows[id] = map[types.UID]*follow{"p": f}
 			unlock()
-			z.removed(tt.pod, tt.name)
+			(&sweep{z: z}).removed(tt.pod, tt.name)
 			if gone := !f.there() && f.serial == 0 && f.seen == 0 && f.need == 0 && !f.whole; gone != tt.forgotten {
 				t.Errorf("it is known yet: %+v", f)
 			}

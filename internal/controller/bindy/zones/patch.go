@@ -10,22 +10,24 @@ import (
 	"github.com/zonefold/zonefold/internal/controller"
 )
 
+// A report is one look at what a status is to say.
+type report struct{ z *Zones }
+
 // warning tells people what happened to an object.
-func (z *Zones) warning(o client.Object, reason, action, note string) {
-	z.Events.Eventf(o, nil, corev1.EventTypeWarning, reason, action, "%s", controller.Note(note))
+func (r report) warning(o client.Object, reason, action, note string) {
+	r.z.Events.Eventf(o, nil, corev1.EventTypeWarning, reason, action, "%s", controller.Note(note))
 }
 
-// patchZone writes what of a status differs, but for the ceiling, which has its own way, and reports whether anything
+// patch writes what of a status differs, but for the ceiling, which has its own way, and reports whether anything
 // does.
-func (z *Zones) patchZone(ctx context.Context, o *v1beta1.DNSZone,
-	status v1beta1.DNSZoneStatus) (sent bool, err error) {
-	status.SerialCeiling = o.Status.SerialCeiling
-	return z.patchStatus(ctx, o, o.Status, status)
+func (r *zoneReport) patch(ctx context.Context, status v1beta1.DNSZoneStatus) (sent bool, err error) {
+	status.SerialCeiling = r.o.Status.SerialCeiling
+	return r.patchStatus(ctx, r.o, r.o.Status, status)
 }
 
 // patchStatus sends what differs between two statuses of an object, and reports whether anything does: if not, nothing
 // is new.
-func (z *Zones) patchStatus(ctx context.Context, o client.Object, before, after any) (sent bool, err error) {
-	got, err := z.Objects.ChangeStatus(ctx, o, before, after)
+func (r report) patchStatus(ctx context.Context, o client.Object, before, after any) (sent bool, err error) {
+	got, err := r.z.Objects.ChangeStatus(ctx, o, before, after)
 	return err == nil && got != o, client.IgnoreNotFound(err)
 }

@@ -20,7 +20,6 @@ import (
 	"github.com/zonefold/zonefold/internal/controller/bindy/servers"
 	"github.com/zonefold/zonefold/internal/controller/delivery"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
-	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/guarded"
 )
 
@@ -91,18 +90,6 @@ func (p *Pod) Holds(ctx context.Context) error {
 	p.zones.Servers.Refused(p.key.Namespace)
 	return nil
 }
-
-// ZoneSettings are what a zone is at a primary beside its content.
-type ZoneSettings struct {
-	AlsoNotify    []netip.AddrPort // the secondaries
-	Unsigned      []netip.AddrPort // those that have no key of a primary, and may transfer the zone from where they are
-	AllowTransfer []string         // where there are such: who else may, by the configuration of the server
-	DNSSECPolicy  string
-	Sole          bool // no other primary has it
-}
-
-// Settings are those of a zone at this pod.
-func (p *Pod) Settings(name dnsname.Name) ZoneSettings { return p.zones.settingsAt(p.instance, name) }
 
 func (p *Pod) connected() bool { return p.follower != nil }
 

@@ -25,7 +25,7 @@ import (
 
 // A recordReport is one look at what the status of a record is to say.
 type recordReport struct {
-	z *Zones
+	report
 	dialect.Record
 	verdict zone.Verdict // zero: the record is being deleted
 }
@@ -38,7 +38,7 @@ func (z *Zones) writeRecord(ctx context.Context, id zone.ID) error {
 		unlock()
 		return nil
 	}
-	r, taken := recordReport{z: z, Record: k.record}, k.taken
+	r, taken := recordReport{report: report{z}, Record: k.record}, k.taken
 	unlock()
 	if !r.Object.GetDeletionTimestamp().IsZero() {
 		return errors.Join(r.letGo(ctx), r.parted(ctx))
@@ -52,8 +52,8 @@ func (z *Zones) writeRecord(ctx context.Context, id zone.ID) error {
 	if v.Accepted {
 		served = z.deliveries.Reached(v.Zone, id, rr.Key{Name: v.Name, Type: r.Type})
 	}
-	if v.Accepted && z.soon(id, served) {
-		return z.lookAgain()
+	if v.Accepted && r.soon(id, served) {
+		return r.lookAgain()
 	}
 	c := controller.Conditions{Old: r.Status.Conditions, Generation: r.Object.GetGeneration(), Now: z.Clock.Now()}
 	ready := r.ready(served)
@@ -67,13 +67,13 @@ func (z *Zones) writeRecord(ctx context.Context, id zone.ID) error {
 	} else if !v.Accepted {
 		unpublished(&status)
 	}
-	sent, err := z.patchStatus(ctx, r.Object, *r.Status, status)
+	sent, err := r.patchStatus(ctx, r.Object, *r.Status, status)
 	if !sent || err != nil {
 		return err
 	}
 	if ready.Status != metav1.ConditionTrue && ready.Reason != controller.ReasonPending && !isIntended(ready.Reason) &&
 		!dialect.HasReason(r.Status.Conditions, ready.Reason) {
-		z.warning(r.Object, ready.Reason, v1beta1.ConditionReady, ready.Message)
+		r.warning(r.Object, ready.Reason, v1beta1.ConditionReady, ready.Message)
 	}
 	return nil
 }
@@ -103,7 +103,7 @@ func (r recordReport) parted(ctx context.Context) error {
 	status.Conditions, status.ObservedGeneration = c.List(), r.Object.GetGeneration()
 	status.Zone, status.ZoneRef = "", nil
 	unpublished(&status)
-	_, err := r.z.patchStatus(ctx, r.Object, *r.Status, status)
+	_, err := r.patchStatus(ctx, r.Object, *r.Status, status)
 	return err
 }
 

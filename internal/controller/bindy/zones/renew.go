@@ -7,17 +7,8 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
-	"github.com/zonefold/zonefold/internal/controller/delivery"
 	"github.com/zonefold/zonefold/internal/zone"
 )
-
-// suspectDrifted has the secondaries of a zone transfer all of it once it is right again. A server counts serials too
-// when somebody else writes there: secondaries may have got from it under a serial what the other primaries have
-// something else under, and the differences to that (RFC 1995) would never put it right.
-func (z *Zones) suspectDrifted(s delivery.Drift) {
-	z.suspect(s.Zone)
-	z.visitServers(s.Zone)
-}
 
 // suspect has the content of a zone at its secondaries be suspect.
 func (z *Zones) suspect(id zone.ID) {

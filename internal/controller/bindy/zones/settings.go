@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"net/netip"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
@@ -23,16 +21,25 @@ type Primary interface {
 	Signatures(ctx context.Context, zone dnsname.Name) (backend.Signatures, error)
 }
 
-// settingsAt are those of the zone of a name that an instance has. Servers that are to go are told of news for as long
-// as they serve.
-func (z *Zones) settingsAt(instance client.ObjectKey, name dnsname.Name) ZoneSettings {
-	st, unlock := z.state.Lock()
+// ZoneSettings are what a zone is at a primary beside its content.
+type ZoneSettings struct {
+	AlsoNotify    []netip.AddrPort // the secondaries
+	Unsigned      []netip.AddrPort // those that have no key of a primary, and may transfer the zone from where they are
+	AllowTransfer []string         // where there are such: who else may, by the configuration of the server
+	DNSSECPolicy  string
+	Sole          bool // no other primary has it
+}
+
+// Settings are those of the zone of a name that the pod's instance has. Servers that are to go are told of news for as
+// long as they serve.
+func (p *Pod) Settings(name dnsname.Name) ZoneSettings {
+	st, unlock := p.zones.state.Lock()
 	defer unlock()
-	h := st.hosts[instance]
+	h := st.hosts[p.instance]
 	if h == nil {
 		return ZoneSettings{}
 	}
-	of := st.holderAt(instance, dialect.CanonicalZone(name.String()))
+	of := st.holderAt(p.instance, dialect.CanonicalZone(name.String()))
 	fleet := st.fleets[of]
 	primaries, secondaries := st.held(of, fleet.primaries), st.held(of, fleet.secondaries)
 	addresses := func(is func(*host) bool) []netip.AddrPort {

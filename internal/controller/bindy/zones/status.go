@@ -24,7 +24,7 @@ import (
 
 // A zoneReport is one look at what the status of a DNSZone is to say.
 type zoneReport struct {
-	z     *Zones
+	report
 	id    zone.ID
 	o     *v1beta1.DNSZone
 	fleet fleetOf
@@ -38,7 +38,7 @@ func (z *Zones) writeZone(ctx context.Context, id zone.ID) error {
 		return client.IgnoreNotFound(err)
 	}
 	v, ok := z.core.Verdict(id)
-	r := &zoneReport{z: z, id: id, o: o, out: z.outcome(id)}
+	r := &zoneReport{report: report{z}, id: id, o: o, out: z.outcome(id)}
 	if !o.DeletionTimestamp.IsZero() {
 		return r.letGo(ctx)
 	}
@@ -61,15 +61,15 @@ func (r *zoneReport) write(ctx context.Context, v zone.Verdict) error {
 	r.begin()
 	now := r.stateOf()
 	ready := now.ready(v)
-	if r.z.soon(r.id, now.unsettled(v, ready)) {
-		return r.z.lookAgain()
+	if r.soon(r.id, now.unsettled(v, ready)) {
+		return r.lookAgain()
 	}
 	status := r.status(v, now, ready)
 	if wait := r.rest(ready); wait > 0 {
 		return &controller.Later{After: wait}
 	}
 	r.revise(ctx, &status)
-	sent, err := r.z.patchZone(ctx, r.o, status)
+	sent, err := r.patch(ctx, status)
 	if !sent || err != nil {
 		return err
 	}
@@ -77,10 +77,10 @@ func (r *zoneReport) write(ctx context.Context, v zone.Verdict) error {
 	r.eventOfHeld(status.Conditions)
 	before := r.o.Status.Conditions
 	if message := notAllowed(r.o, r.fleet); len(message) > 0 && !warned(before, message[0]) {
-		r.z.warning(r.o, v1beta1.ReasonNotAllowed, "Select", message[0].Message)
+		r.warning(r.o, v1beta1.ReasonNotAllowed, "Select", message[0].Message)
 	}
 	if ready.Status != metav1.ConditionTrue && !isIntended(ready.Reason) && !dialect.HasReason(before, ready.Reason) {
-		r.z.warning(r.o, ready.Reason, v1beta1.ConditionReady, ready.Message)
+		r.warning(r.o, ready.Reason, v1beta1.ConditionReady, ready.Message)
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func (r *zoneReport) write(ctx context.Context, v zone.Verdict) error {
 // status is what the status is to say of a zone that is so far.
 func (r *zoneReport) status(v zone.Verdict, now zoneState, ready controller.Outcome) v1beta1.DNSZoneStatus {
 	status := *r.o.Status.DeepCopy()
-	status.Bind9Instances = r.z.instancesOf(r.o, r.fleet, namesAt(r.places()), func(key client.ObjectKey) instanceNews {
+	status.Bind9Instances = r.instancesOf(namesAt(r.places()), func(key client.ObjectKey) instanceNews {
 		return now.at[key]
 	})
 	status.Bind9InstancesCount = int32(len(r.fleet.all()))
@@ -155,9 +155,9 @@ type instanceNews struct {
 }
 
 // instancesOf is what a status says of the servers of a zone. The time of a state is that of its last change.
-func (z *Zones) instancesOf(o *v1beta1.DNSZone, fleet fleetOf, names map[client.ObjectKey][]string,
+func (r *zoneReport) instancesOf(names map[client.ObjectKey][]string,
 	news func(client.ObjectKey) instanceNews) []v1beta1.ZoneInstance {
-	keys := append(fleet.all(), fleet.idle...)
+	keys := append(r.fleet.all(), r.fleet.idle...)
 	for key := range names {
 		if !slices.Contains(keys, key) {
 			keys = append(keys, key)
@@ -169,11 +169,11 @@ func (z *Zones) instancesOf(o *v1beta1.DNSZone, fleet fleetOf, names map[client.
 	var out []v1beta1.ZoneInstance
 	for _, key := range keys {
 		n := news(key)
-		if !fleet.has(key) && !slices.Contains(fleet.idle, key) {
+		if !r.fleet.has(key) && !slices.Contains(r.fleet.idle, key) {
 			n.state = v1beta1.StateUnclaimed
 		}
 		i := v1beta1.ZoneInstance{
-			Name: key.Name, Namespace: key.Namespace, UID: fleet.uids[key], State: n.state, Status: n.state, Message: n.message,
+			Name: key.Name, Namespace: key.Namespace, UID: r.fleet.uids[key], State: n.state, Status: n.state, Message: n.message,
 			APIVersion: v1beta1.GroupVersion.String(), Kind: v1beta1.KindInstance,
 			ZoneNames: slices.Sorted(slices.Values(names[key])),
 		}
@@ -181,11 +181,11 @@ func (z *Zones) instancesOf(o *v1beta1.DNSZone, fleet fleetOf, names map[client.
 			serial := int64(n.serial)
 			i.Serial = &serial
 		}
-		at := metav1.NewTime(z.Clock.Now().Truncate(time.Second))
-		if before := slices.IndexFunc(o.Status.Bind9Instances, func(b v1beta1.ZoneInstance) bool {
+		at := metav1.NewTime(r.z.Clock.Now().Truncate(time.Second))
+		if before := slices.IndexFunc(r.o.Status.Bind9Instances, func(b v1beta1.ZoneInstance) bool {
 			return b.Name == i.Name && b.Namespace == i.Namespace && b.State == i.State && b.LastSyncTime != nil
 		}); before >= 0 {
-			at = *o.Status.Bind9Instances[before].LastSyncTime
+			at = *r.o.Status.Bind9Instances[before].LastSyncTime
 		}
 		i.LastSyncTime, i.LastReconciledAt = &at, at.UTC().Format(time.RFC3339)
 		out = append(out, i)
@@ -391,9 +391,9 @@ func (s zoneState) degraded(ready controller.Outcome) controller.Outcome {
 }
 
 // soon reports whether something may settle by itself and has not been so for long: then there is nothing to write yet.
-func (z *Zones) soon(id zone.ID, o controller.Outcome) bool {
-	now := z.Clock.Now()
-	st, unlock := z.state.Lock()
+func (r report) soon(id zone.ID, o controller.Outcome) bool {
+	now := r.z.Clock.Now()
+	st, unlock := r.z.state.Lock()
 	k := st.know(id)
 	if !isProgress(o.Reason) && o.Reason != controller.ReasonRejected && o.Reason != controller.ReasonPending {
 		k.pending = time.Time{}
@@ -405,5 +405,5 @@ func (z *Zones) soon(id zone.ID, o controller.Outcome) bool {
 	}
 	since := k.pending
 	unlock()
-	return z.isSoon(since, now)
+	return r.isSoon(since, now)
 }

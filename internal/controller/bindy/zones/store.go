@@ -104,9 +104,7 @@ func (s *zoneStore) Hold(ctx context.Context, id zone.ID, where []delivery.Deliv
 	}
 	have := deliveredOf(o)
 	if slices.ContainsFunc(where, func(w delivery.Delivered) bool { return !slices.Contains(have, w) }) {
-		status := *o.Status.DeepCopy()
-		status.Bind9Instances = s.claimed(id, o, where)
-		if _, err := z.patchZone(ctx, o, status); err != nil {
+		if err := (&zoneReport{report: report{z}, id: id, o: o}).claim(ctx, where); err != nil {
 			return err
 		}
 	}
@@ -127,12 +125,17 @@ func (s *zoneStore) Hold(ctx context.Context, id zone.ID, where []delivery.Deliv
 	return z.Objects.Finalize(ctx, o, v1beta1.ZoneFinalizer, false)
 }
 
-// claimed are the servers that a zone is about to be delivered to, beside what is known of them.
-func (s *zoneStore) claimed(id zone.ID, o *v1beta1.DNSZone, where []delivery.Delivered) []v1beta1.ZoneInstance {
-	st, unlock := s.state.Lock()
-	fleet := st.fleets[id]
+// claim writes down the servers that a zone is about to be delivered to, beside what is known of them.
+func (r *zoneReport) claim(ctx context.Context, where []delivery.Delivered) error {
+	st, unlock := r.z.state.Lock()
+	r.fleet = st.fleets[r.id]
 	unlock()
-	return s.z().instancesOf(o, fleet, namesAt(where), func(key client.ObjectKey) instanceNews { return newsIn(o, key) })
+	status := *r.o.Status.DeepCopy()
+	status.Bind9Instances = r.instancesOf(namesAt(where), func(key client.ObjectKey) instanceNews {
+		return newsIn(r.o, key)
+	})
+	_, err := r.patch(ctx, status)
+	return err
 }
 
 // newsIn is what the status of a zone says of an instance.
@@ -159,9 +162,9 @@ func (s *zoneStore) Raise(ctx context.Context, id zone.ID, ceiling uint32) error
 }
 
 // newCeilings stores the ceilings of DNSZones.
-func (z *Zones) newCeilings() *controller.Ceilings {
+func newCeilings(c Config) *controller.Ceilings {
 	return &controller.Ceilings{
-		Objects: z.Objects, Live: z.Live,
+		Objects: c.Objects, Live: c.Live,
 		New: func() client.Object { return &v1beta1.DNSZone{} },
 		Stored: func(o client.Object) uint32 {
 			if dnsZone, ok := o.(*v1beta1.DNSZone); ok {

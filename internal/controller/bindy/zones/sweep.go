@@ -17,13 +17,19 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// zonesOf are the zones that an instance is to have.
-func (z *Zones) zonesOf(instance client.ObjectKey) []v1beta1.InstanceZone {
-	st, unlock := z.state.Lock()
+// A sweep removes from the pods of an instance what it is not to have.
+type sweep struct {
+	z        *Zones
+	instance client.ObjectKey
+}
+
+// wanted are the zones that the instance is to have.
+func (s *sweep) wanted() []v1beta1.InstanceZone {
+	st, unlock := s.z.state.Lock()
 	defer unlock()
 	var out []v1beta1.InstanceZone
 	for id, fleet := range st.fleets {
-		if fleet.has(instance) && st.isFor(id, instance) {
+		if fleet.has(s.instance) && st.isFor(id, s.instance) {
 			if t, ok := st.servedZone(id); ok {
 				out = append(out, t.ref)
 			}
@@ -43,12 +49,6 @@ func (z *Zones) wants(instance client.ObjectKey, name string) bool {
 	return slices.ContainsFunc(st.names.called[name], func(id zone.ID) bool { return st.isFor(id, instance) })
 }
 
-// A sweep removes from the pods of an instance what it is not to have.
-type sweep struct {
-	z        *Zones
-	instance client.ObjectKey
-}
-
 // Sweep removes from the pods of an instance the zones that its status says it has, and that it is not to have any
 // more. What cannot be reached now loses them later: until then they stay in the status, as do those that another zone
 // of the name is about to replace, those whose deletion may be held, and all while a policy says that nothing is
@@ -59,7 +59,8 @@ func (z *Zones) Sweep(ctx context.Context, i *v1beta1.Bind9Instance,
 	if !z.pending.decidedFor(instance) {
 		return i.Status.Zones, 0 // nothing is known of zones yet
 	}
-	want := z.zonesOf(instance)
+	s := &sweep{z, instance}
+	want := s.wanted()
 	wanted := ledgerOf(want).called
 	stays := z.protections.stay(types.NamespacedName{Namespace: i.Namespace, Name: i.Spec.ClusterRef})
 	var stale []v1beta1.InstanceZone
@@ -67,20 +68,20 @@ func (z *Zones) Sweep(ctx context.Context, i *v1beta1.Bind9Instance,
 	for _, old := range i.Status.Zones {
 		heirs := wanted[old.ZoneName]
 		switch {
-		case z.foreign(old), len(heirs) == 0 && stays: // of a dialect that is off now, or left there by a policy
+		case s.foreign(old), len(heirs) == 0 && stays: // of a dialect that is off now, or left there by a policy
 			want = append(want, old)
-		case len(heirs) == 0 && z.guards(old):
+		case len(heirs) == 0 && s.guards(old):
 			want, guarded = append(want, old), true
 		case len(heirs) == 0:
 			stale = append(stale, old)
-		case !slices.ContainsFunc(heirs, entryOf(old).isOf) && !z.replaced(instance, old.ZoneName):
+		case !slices.ContainsFunc(heirs, entryOf(old).isOf) && !s.replaced(old.ZoneName):
 			want = append(want, old)
 		}
 	}
 	var left map[types.UID]bool
 	out = append(want, stale...)
 	if pods := callable(all); len(stale) > 0 && len(pods) > 0 {
-		if left, again = (&sweep{z, instance}).removeFrom(ctx, pods, stale); len(left) == 0 {
+		if left, again = s.removeFrom(ctx, pods, stale); len(left) == 0 {
 			out = want
 		}
 	}
@@ -104,23 +105,23 @@ func (z *Zones) Sweep(ctx context.Context, i *v1beta1.Bind9Instance,
 }
 
 // foreign reports whether an entry is of a dialect that nobody can say anything about.
-func (z *Zones) foreign(i v1beta1.InstanceZone) bool {
-	return i.Kind != v1beta1.KindZone && i.APIVersion != z.assigner.version
+func (s *sweep) foreign(i v1beta1.InstanceZone) bool {
+	return i.Kind != v1beta1.KindZone && i.APIVersion != s.z.assigner.version
 }
 
 // guards reports whether the deletion of a zone that an instance has may be held: then all servers keep it, primaries
 // and those that follow them.
-func (z *Zones) guards(i v1beta1.InstanceZone) bool {
+func (s *sweep) guards(i v1beta1.InstanceZone) bool {
 	id := entryOf(i).id
 	if id.Kind != v1beta1.KindZone {
-		at := z.serversOf(id)
+		at := s.z.serversOf(id)
 		name, err := dialect.ZoneName(i.ZoneName)
 		return at.Guards(id, nil) || err == nil && at.GuardsLeft(name, i.UID)
 	}
-	st, unlock := z.state.Lock()
+	st, unlock := s.z.state.Lock()
 	primaries := st.fleets[id].primaries // which Deliveries may not have heard of yet
 	unlock()
-	return z.serversOf(id).Guards(id, func(place string) bool {
+	return s.z.serversOf(id).Guards(id, func(place string) bool {
 		key, _ := instanceOf(place)
 		return slices.Contains(primaries, key)
 	})
@@ -185,7 +186,7 @@ func (s *sweep) clean(ctx context.Context, p *corev1.Pod, zones []v1beta1.Instan
 		if err := c.Delete(ctx, old.ZoneName); err != nil {
 			return waits, err
 		}
-		z.removed(p.UID, old.ZoneName)
+		s.removed(p.UID, old.ZoneName)
 		if pod := s.pod(p.UID); pod != nil && z.wants(s.instance, old.ZoneName) {
 			z.restarted(pod) // since a moment ago, when it may have been there still
 		}

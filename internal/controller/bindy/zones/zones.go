@@ -103,7 +103,6 @@ type Config struct {
 type Zones struct {
 	Config
 	ceilings   *controller.Ceilings
-	core       *core.Core
 	foresight  core.Foresight
 	deliveries *delivery.Deliveries
 	past       *history.Keeper
@@ -111,8 +110,7 @@ type Zones struct {
 
 	protections *protections
 
-	zones   *controller.Writer // their statuses
-	records *controller.Writer // their statuses
+	queues
 	servers *controller.Writer // what a zone is at one pod, beside its content
 
 	assigner *assigner
@@ -165,7 +163,7 @@ type known struct {
 func New(c Config) *Zones {
 	z := &Zones{Config: c, looked: make(chan struct{})}
 	z.knowNothing()
-	z.ceilings = z.newCeilings()
+	z.ceilings = newCeilings(c)
 	z.past = history.New(history.Config{Keep: c.History, Live: c.Live, Objects: c.Objects, Clock: c.Clock.Now,
 		Log: c.Log, KindOf: kindOf})
 	z.Patience = cmp.Or(z.Patience, time.Minute)
@@ -176,12 +174,12 @@ func New(c Config) *Zones {
 	z.foresight.Use(z.core, nil)
 	z.deliveries = delivery.New(delivery.Config{
 		Store: (*zoneStore)(z), Clock: c.Clock.Now, Log: c.Log, Metrics: c.Metrics,
-		Changed: z.changed, Settled: z.enqueueAll, Refresh: z.refresh, RefreshSets: z.refreshSets, OnDrift: z.reportDrift,
-		Republished: z.republished, Earlier: z.earlier,
+		Changed: z.changed, Settled: z.enqueueAll, Refresh: z.refresh, RefreshSets: z.refreshSets,
+		OnDrift: drifts{z}.report, Republished: histories{z}.republished, Earlier: histories{z}.earlier,
 	})
 	z.protections = newProtections(z.deliveries.Places())
 	z.deliveries.Places().OnNews(z.wakePlace)
-	z.deliveries.Servers().OnDrift(z.suspectDrifted)
+	z.deliveries.Servers().OnDrift(drifts{z}.suspect)
 	z.backlog = delivery.NewBacklog(c.Clock.Now,
 		func() int { return z.deliveries.Waiting() + z.Engine.Waiting() + z.servers.Len() }, z.core.Busy)
 	z.zones = controller.NewWriter(4, c.Log, z.writeZone)
@@ -227,7 +225,7 @@ func (z *Zones) End() {
 
 // Run gathers and delivers until ctx ends.
 func (z *Zones) Run(ctx context.Context) error {
-	synced, err := z.gather(ctx)
+	synced, err := gatherer{z}.gather(ctx)
 	if err != nil {
 		return err
 	}
@@ -237,7 +235,7 @@ func (z *Zones) Run(ctx context.Context) error {
 	}
 	parts.Go(func() { _ = z.deliveries.Run(ctx, z.Engine) })
 	if z.Inspection != nil {
-		defer z.Inspection.Use(z)()
+		defer z.Inspection.Use(inspector{z})()
 	}
 	err = z.core.Run(ctx, func(ctx context.Context) bool {
 		return toolscache.WaitForCacheSync(ctx.Done(), synced...) && z.lookAtAll(ctx)
@@ -304,24 +302,6 @@ func (z *Zones) settled(s core.Settlement) {
 		}
 	}
 }
-
-func (z *Zones) enqueue(id zone.ID) {
-	if id.Kind == v1beta1.KindZone {
-		z.zones.Enqueue(id)
-	} else {
-		z.records.Enqueue(id)
-	}
-}
-
-func (z *Zones) enqueueAll(ids []zone.ID) {
-	for _, id := range ids {
-		z.enqueue(id)
-	}
-}
-
-func (z *Zones) refresh(id zone.ID) { z.enqueueAll(z.core.Adopted(id)) }
-
-func (z *Zones) refreshSets(id zone.ID, keys []rr.Key) { z.enqueueAll(z.core.AdoptedAt(id, keys)) }
 
 // changed is told whenever the outcome of a zone may have changed.
 func (z *Zones) changed(id zone.ID) {
