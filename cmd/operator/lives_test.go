@@ -135,12 +135,31 @@ func lived(t *testing.T, l sim.Life, kinds *sim.Kinds) sim.Outcome {
 // without a pause, its clock stands, and no deadline passes in it.
 func bubble(t *testing.T, l sim.Life, kinds *sim.Kinds, run sim.Run) (out sim.Outcome, err error) {
 	t.Helper()
-	end := time.AfterFunc(5*time.Minute, func() {
-		panic(fmt.Sprintf("%s: a life does not end:\n%s", t.Name(), l.Format()))
-	})
-	defer end.Stop()
+	over := make(chan struct{})
+	defer close(over)
+	go endless(t, l, over)
 	synctest.Test(t, func(t *testing.T) { out, err = l.Live(t.Context(), kinds, run) })
 	return out, err
+}
+
+// mostSeconds is how much of the processors this process may need while a life is lived, with those that are lived
+// beside it. Real time does not count: others may need the processors for as long.
+const mostSeconds = 600
+
+// endless ends this program when a life needs more than mostSeconds.
+func endless(t *testing.T, l sim.Life, over chan struct{}) {
+	began, look := seconds(t), time.NewTicker(10*time.Second)
+	defer look.Stop()
+	for {
+		select {
+		case <-over:
+			return
+		case <-look.C:
+			if seconds(t)-began > mostSeconds {
+				panic(fmt.Sprintf("%s: a life does not end:\n%s", t.Name(), l.Format()))
+			}
+		}
+	}
 }
 
 // TestEveryEffectOfALifeInterrupted has a life end as it does without a fault, whatever its operator crashes at or is
