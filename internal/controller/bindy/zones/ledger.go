@@ -54,8 +54,8 @@ func (st *state) others(f *follow) bool {
 	})
 }
 
-// replaced reports whether the servers of the instance have lost what they had under a name before its holder: a primary
-// is given content by who reads what it has, and a secondary has it all transferred anew.
+// replaced reports whether the servers of the instance have lost what they had under a name before its holder: a
+// primary is given content by who reads what it has, and a secondary has it all transferred anew.
 func (s *sweep) replaced(name string) bool {
 	st, unlock := s.z.state.Lock()
 	defer unlock()

@@ -173,8 +173,8 @@ func (r *zoneReport) instancesOf(names map[client.ObjectKey][]string,
 			n.state = v1beta1.StateUnclaimed
 		}
 		i := v1beta1.ZoneInstance{
-			Name: key.Name, Namespace: key.Namespace, UID: r.fleet.uids[key], State: n.state, Status: n.state, Message: n.message,
-			APIVersion: v1beta1.GroupVersion.String(), Kind: v1beta1.KindInstance,
+			Name: key.Name, Namespace: key.Namespace, UID: r.fleet.uids[key], State: n.state, Status: n.state,
+			Message: n.message, APIVersion: v1beta1.GroupVersion.String(), Kind: v1beta1.KindInstance,
 			ZoneNames: slices.Sorted(slices.Values(names[key])),
 		}
 		if n.serial != 0 {
