@@ -138,7 +138,7 @@ const workers = 16
 func (k *Controller) Run(ctx context.Context) error {
 	k.ctx = ctx
 	defer k.writer.ShutDown() // it does not run if the term is over before all is known
-	synced, err := k.gather(ctx)
+	synced, err := gatherer{k}.gather(ctx)
 	if err != nil {
 		return err
 	}

@@ -66,8 +66,11 @@ func blankCluster() *unstructured.Unstructured {
 	return o
 }
 
+// A gatherer takes in what happens to the objects that the Controller reads.
+type gatherer struct{ *Controller }
+
 // gather follows everything from now on. What it returns tell when every object that existed was seen.
-func (k *Controller) gather(ctx context.Context) ([]toolscache.InformerSynced, error) {
+func (k gatherer) gather(ctx context.Context) ([]toolscache.InformerSynced, error) {
 	var synced []toolscache.InformerSynced
 	for _, object := range Objects(k.Client.RESTMapper(), k.Trigger) {
 		has, err := controller.Follow(ctx, k.Cache, k.objects, object, k.handler(object))
@@ -80,7 +83,7 @@ func (k *Controller) gather(ctx context.Context) ([]toolscache.InformerSynced, e
 }
 
 // handler is for one of Objects.
-func (k *Controller) handler(o client.Object) toolscache.ResourceEventHandlerFuncs {
+func (k gatherer) handler(o client.Object) toolscache.ResourceEventHandlerFuncs {
 	switch o := o.(type) {
 	case *v1alpha1.DNSRecord:
 		return controller.Handler(k.putRecord, k.dropRecord)
@@ -96,7 +99,7 @@ func (k *Controller) handler(o client.Object) toolscache.ResourceEventHandlerFun
 	return toolscache.ResourceEventHandlerFuncs{} // it is read when it is needed
 }
 
-func (k *Controller) putRecord(old, o *v1alpha1.DNSRecord) {
+func (k gatherer) putRecord(old, o *v1alpha1.DNSRecord) {
 	s, unlock := k.state.Lock()
 	defer unlock()
 	id := dialect.RecordID(o.Namespace, o.Name)
@@ -132,7 +135,7 @@ func samePlea(old, o *v1alpha1.DNSRecord) bool {
 		old.DeletionTimestamp.IsZero() == o.DeletionTimestamp.IsZero()
 }
 
-func (k *Controller) dropRecord(o *v1alpha1.DNSRecord) {
+func (k gatherer) dropRecord(o *v1alpha1.DNSRecord) {
 	s, unlock := k.state.Lock()
 	defer unlock()
 	if r := s.records[dialect.RecordID(o.Namespace, o.Name)]; r != nil && r.object.UID == o.UID {
@@ -141,7 +144,7 @@ func (k *Controller) dropRecord(o *v1alpha1.DNSRecord) {
 }
 
 // sawSecret has what waits for another try tried again: what it lacked may be there. Without a version it is gone.
-func (k *Controller) sawSecret(o *metav1.PartialObjectMetadata, version string) {
+func (k gatherer) sawSecret(o *metav1.PartialObjectMetadata, version string) {
 	name := o.Namespace + "/" + o.Name
 	s, unlock := k.state.Lock()
 	defer unlock()

@@ -82,7 +82,7 @@ func prune(cluster *unstructured.Unstructured) {
 }
 
 // putCluster has everything about a shoot looked at when it counts again, or goes by force.
-func (k *Controller) putCluster(_, o *unstructured.Unstructured) {
+func (k gatherer) putCluster(_, o *unstructured.Unstructured) {
 	now, err := readShoot(o)
 	s, unlock := k.state.Lock()
 	defer unlock()

@@ -114,7 +114,7 @@ func (c *cluster) leader() *leader {
 	var parts sync.WaitGroup
 	parts.Go(func() { _ = objects.Start(ctx) })
 	c.t.Cleanup(func() { watch.open(); cancel(); parts.Wait() })
-	synced, err := k.gather(ctx)
+	synced, err := gatherer{k}.gather(ctx)
 	if err != nil || !toolscache.WaitForCacheSync(ctx.Done(), synced...) {
 		c.t.Fatalf("the caches do not fill: %v", err)
 	}

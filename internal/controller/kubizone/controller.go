@@ -173,7 +173,7 @@ func (k *Controller) End() {
 // all Zones and Records have been put into the Core. When ctx ends, Run finishes what is under
 // way and returns, so that the lease is released after the last write.
 func (k *Controller) Run(ctx context.Context, ready func(context.Context) bool) error {
-	synced, err := k.gather(ctx)
+	synced, err := gatherer{k}.gather(ctx)
 	if err != nil {
 		return err
 	}

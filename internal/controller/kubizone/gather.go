@@ -19,9 +19,12 @@ func Objects() []client.Object {
 	return []client.Object{&v1alpha1.Zone{}, &v1alpha1.Record{}, &zonefold.ZoneSlice{}}
 }
 
+// A gatherer takes in what happens to the objects that the Controller reads.
+type gatherer struct{ *Controller }
+
 // gather follows Zones, Records and ZoneSlices from now on. What it returns tell when
 // every object that existed has been put into the Core.
-func (k *Controller) gather(ctx context.Context) ([]toolscache.InformerSynced, error) {
+func (k gatherer) gather(ctx context.Context) ([]toolscache.InformerSynced, error) {
 	var synced []toolscache.InformerSynced
 	for _, f := range []struct {
 		object  object
@@ -40,7 +43,7 @@ func (k *Controller) gather(ctx context.Context) ([]toolscache.InformerSynced, e
 	return synced, nil
 }
 
-func (k *Controller) putZone(old, z *v1alpha1.Zone) {
+func (k gatherer) putZone(old, z *v1alpha1.Zone) {
 	id := dialect.ZoneID(z.Namespace, z.Name)
 	if old != nil && old.UID != z.UID {
 		k.dropZone(old)
@@ -66,7 +69,7 @@ func (k *Controller) putZone(old, z *v1alpha1.Zone) {
 	k.enqueue(id)
 }
 
-func (k *Controller) dropZone(z *v1alpha1.Zone) {
+func (k gatherer) dropZone(z *v1alpha1.Zone) {
 	id := dialect.ZoneID(z.Namespace, z.Name)
 	k.Core.DeleteZone(id)
 	k.Deliveries.Freeze(id, nil)
@@ -74,7 +77,7 @@ func (k *Controller) dropZone(z *v1alpha1.Zone) {
 	k.Deliveries.Sync(id)
 }
 
-func (k *Controller) putRecord(old, r *v1alpha1.Record) {
+func (k gatherer) putRecord(old, r *v1alpha1.Record) {
 	id := dialect.RecordID(r.Namespace, r.Name)
 	if old == nil || old.UID != r.UID || old.Generation != r.Generation ||
 		old.DeletionTimestamp.IsZero() != r.DeletionTimestamp.IsZero() {
@@ -89,7 +92,7 @@ func (k *Controller) putRecord(old, r *v1alpha1.Record) {
 	k.enqueue(id)
 }
 
-func (k *Controller) dropRecord(r *v1alpha1.Record) {
+func (k gatherer) dropRecord(r *v1alpha1.Record) {
 	k.past.left(r)
 	k.Core.DeleteClaim(dialect.RecordID(r.Namespace, r.Name))
 }

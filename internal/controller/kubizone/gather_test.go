@@ -65,7 +65,7 @@ func TestOnlyWhatTheWorldDecidesByReachesIt(t *testing.T) {
 				CreationTimestamp: metav1.Time{Time: noon},
 			}}
 			r.Spec = v1alpha1.RecordSpec{DomainName: "www.example.org.", Type: "A", RData: "192.0.2.1"}
-			k.putRecord(nil, r)
+			gatherer{k}.putRecord(nil, r)
 			settle(t, k, "before")
 			id := dialect.RecordID("a", "www")
 			if v, ok := k.Core.Verdict(id); !ok || v.Reason != zone.NoZone {
@@ -74,7 +74,7 @@ func TestOnlyWhatTheWorldDecidesByReachesIt(t *testing.T) {
 			next := r.DeepCopy()
 			next.ResourceVersion, next.Spec.RData = "10", "bad"
 			c.change(next)
-			k.putRecord(r, next)
+			gatherer{k}.putRecord(r, next)
 			settle(t, k, "after")
 			v, ok := k.Core.Verdict(id)
 			if settled := !ok || v.Reason == zone.InvalidData; settled != c.settles {
