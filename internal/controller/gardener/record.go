@@ -56,32 +56,46 @@ type run struct {
 	object *v1alpha1.DNSRecord // whose spec is carried out
 	begun  time.Time
 
+	finding
+	sending
+	attempts
+
+	confirmed bool       // the service has done it, or has not to
+	reported  bool       // that it has succeeded
+	doubtful  bool       // nobody knows whether there is anything to be removed
+	late      bool       // somebody has stopped waiting for it
+	span      trace.Span // of the operation; nil: nobody follows it
+}
+
+// finding is how far a run is with finding the hosted zone that its set belongs to.
+type finding struct {
 	relist   bool    // the zone in the status is gone: it has to be found anew
 	secret   string  // version of the Secret that was read
 	unread   error   // what is wrong with the settings that were left out, and that may matter
 	question string  // what the account is asked; "": nothing
 	answer   *answer // nil: it has not answered
+	missed   error   // why a search has not found anything yet
 	zone     backend.HostedZone
+}
 
+// sending is what a run has sent.
+type sending struct {
 	at         *hostedZone // where it was sent; nil: it was not
 	account    backend.Account
 	seq        uint64 // of what was sent
 	generation int    // of the hosted zone's reports by then
 	sent       time.Time
+	again      time.Time          // when it is sent there again
+	left       *backend.TargetKey // where the set of an object was that is let go
+}
 
-	confirmed bool // the service has done it, or has not to
-	reported  bool // that it has succeeded
-	failures  int
-	since     time.Time          // of the first of these
-	next      time.Time          // when it is tried again; zero: when somebody has answered
-	failed    bool               // the attempt before, of which no other has begun
-	refused   bool               // and by the service it was sent to, which tries it again only when other things change
-	again     time.Time          // when it is sent there again
-	left      *backend.TargetKey // where the set of an object was that is let go
-	missed    error              // why a search has not found anything yet
-	doubtful  bool               // nobody knows whether there is anything to be removed
-	late      bool               // somebody has stopped waiting for it
-	span      trace.Span         // of the operation; nil: nobody follows it
+// attempts are those of a run that have failed.
+type attempts struct {
+	failures int
+	since    time.Time // of the first of these
+	next     time.Time // when it is tried again; zero: when somebody has answered
+	failed   bool      // the attempt before, of which no other has begun
+	refused  bool      // and by the service it was sent to, which tries it again only when other things change
 }
 
 // search is a step of our own: to learn which hosted zone has the set of a record that nobody has asked for in this run

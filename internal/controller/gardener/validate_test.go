@@ -199,7 +199,7 @@ func TestCodes(t *testing.T) {
 func TestStatuses(t *testing.T) {
 	now := time.Unix(1e9, 5)
 	o := object(generation(3))
-	put := &run{step: Put, kind: v1alpha1.TypeCreate, object: o, zone: backend.HostedZone{ID: "Z"}}
+	put := &run{step: Put, kind: v1alpha1.TypeCreate, object: o, finding: finding{zone: backend.HostedZone{ID: "Z"}}}
 	first := failed(processing(o.Status, v1alpha1.TypeCreate, now), put, errors.New("no answer"), now)
 	if e, l := first.LastError, first.LastOperation; e.Description != "Error reconciling DNSRecord: no answer" ||
 		l.Progress != 50 || l.State != v1alpha1.StateError || first.ObservedGeneration != 3 {
