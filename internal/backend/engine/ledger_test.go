@@ -61,6 +61,43 @@ func TestEveryNameServerIsInTheLedgerBeforeItIsPublished(t *testing.T) {
 	}
 }
 
+// Servers that sign make sets of some types themselves, which stay: nothing but what was sent tells ours from these.
+func TestWhatServersMakeTooGoesWhenItWasOurs(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		t.Run(map[bool]string{true: "beside foreign sets", false: "in a zone of its own"}[keep], func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m, s := serverWith(bindLike, zoneName)
+				theirs := set(zoneName, rr.TypeCDNSKEY, 300, "0 3 0 AA==")
+				m.Foreign(mustParse(zoneName), []rr.Set{theirs}, nil)
+				b := newBench(t, nil)
+				f := b.feed(zoneName)
+				www := set("www.example.org.", rr.TypeA, 300, "192.0.2.1")
+				ours := set(zoneName, rr.TypeCDS, 300, "0 0 0 00")
+				f.Publish(contentOf(mustParse(zoneName), www, ours), nil)
+				b.engine.Attach(target("s", zoneName), engine.Attachment{Name: "0", Feed: f, Backend: s, Keep: keep})
+				b.pass(time.Minute)
+				if _, sets, _ := m.Truth(mustParse(zoneName)); !holds(sets, ours.Key()) {
+					t.Fatal("the server lacks what was published")
+				}
+				f.Publish(contentOf(mustParse(zoneName), www), []rr.Key{ours.Key()})
+				b.pass(time.Minute)
+				_, sets, _ := m.Truth(mustParse(zoneName))
+				if holds(sets, ours.Key()) {
+					t.Error("the server has what nobody wants any more")
+				}
+				if !holds(sets, theirs.Key()) {
+					t.Error("the server has lost what it has made itself")
+				}
+			})
+		})
+	}
+}
+
+func holds(sets rr.Sets, k rr.Key) bool {
+	_, is := sets.Get(k)
+	return is
+}
+
 var apexNS = rr.Key{Name: mustParse(zoneName), Type: rr.TypeNS}
 
 // nameServers is a content with hosts of example.net. as name servers.

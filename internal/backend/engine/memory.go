@@ -81,9 +81,9 @@ func (s *state) remember(j *job, done []plan.Change) {
 		s.base = &backend.Known{SOA: s.soa, Sets: s.have}
 	}
 	s.have = plan.Apply(s.have, done)
-	if j.a.Keep {
-		s.written = plan.Apply(s.written, j.ours(puts(done)))
-	}
+	s.written = plan.Apply(s.written, slices.DeleteFunc(j.ours(puts(done)), func(c plan.Change) bool {
+		return !j.inLedger(c.Key.Type)
+	}))
 	if r := j.a.Registry; s.left.Len() > 0 || r != nil {
 		left := s.left.Txn()
 		for _, c := range done {
@@ -97,6 +97,10 @@ func (s *state) remember(j *job, done []plan.Change) {
 	s.unverified = append(s.unverified, done...)
 	s.drift += len(done)
 }
+
+// inLedger reports whether the ledger has what is sent of a type: all while foreign sets stay, and always what servers
+// make themselves as well, for nothing else tells whose that is.
+func (j *job) inLedger(t rr.Type) bool { return j.a.Keep || plan.ServerMade(t) }
 
 // ours returns the changes with what of them is zonefold's: at the apex the server's own name servers are not. Notes of
 // external-dns are, in no ledger: they follow their sets.

@@ -143,10 +143,10 @@ func (w *worker) verify(ctx context.Context, j *job) error {
 
 // confirmed takes what was applied for true.
 func (s *state) confirmed(j *job) {
-	if j.a.Keep && s.late.IsZero() {
+	if s.late.IsZero() {
 		written := s.written.Txn()
 		for _, c := range s.unverified {
-			if _, there := s.have.Get(c.Key); !there {
+			if _, there := s.have.Get(c.Key); !there && j.inLedger(c.Key.Type) {
 				written.Delete(c.Key)
 			}
 		}
