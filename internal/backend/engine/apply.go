@@ -15,7 +15,7 @@ import (
 // is the last.
 func (w *worker) apply(ctx context.Context, j *job, changes []plan.Change, last bool) error {
 	s := &w.state
-	batch := sent{Batch: backend.Batch{Changes: changes, Create: s.create, Last: last, Assert: w.overlay}}
+	batch := sent{Batch: backend.Batch{Changes: changes, Create: s.create, Last: last, Assert: w.overlay()}}
 	labelled := last && !s.apart(j)
 	if labelled {
 		batch.id = j.id
@@ -33,7 +33,7 @@ func (w *worker) apply(ctx context.Context, j *job, changes []plan.Change, last 
 		return err
 	}
 	w.applied(j, batch, result)
-	if result.Pending != nil && !w.overlay {
+	if result.Pending != nil && !w.overlay() {
 		s.await(result.Pending, w.now())
 	}
 	return nil
@@ -47,7 +47,7 @@ func (w *worker) send(ctx context.Context, j *job, batch *backend.Batch) (backen
 	if err := backend.MaySend(ctx); err != nil {
 		return backend.Result{}, err
 	}
-	if soa := w.state.soa; soa != (rr.SOA{}) && j.limits.Read != backend.ReadNone && !w.overlay && !batch.Create {
+	if soa := w.state.soa; soa != (rr.SOA{}) && j.limits.Read != backend.ReadNone && !w.overlay() && !batch.Create {
 		batch.Expect = &soa
 	}
 	call, cancel := w.callContext(ctx)
@@ -142,7 +142,7 @@ func (w *worker) applied(j *job, batch sent, result backend.Result) {
 		}
 	}
 	s.remember(j, done)
-	if w.overlay {
+	if w.overlay() {
 		s.sent = plan.Apply(s.sent, done)
 		w.deleted(done)
 	}

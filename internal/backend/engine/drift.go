@@ -30,7 +30,7 @@ func (w *worker) reportDrift(j *job, before rr.Sets) {
 	if j.a.Keep || j.leaving || j.a.Observe {
 		return
 	}
-	over := w.beside()
+	over := w.above()
 	changes := slices.DeleteFunc(plan.Diff(w.state.have, before, plan.Scope{Apex: j.feed.zone}).Changes,
 		func(c plan.Change) bool {
 			_, is := over.Get(c.Key)

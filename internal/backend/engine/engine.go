@@ -130,6 +130,7 @@ func New(cfg Config) *Engine {
 	s, unlock := e.scheduler.Lock()
 	defer unlock()
 	s.engine, s.targets, s.servers = e, map[spot]*target{}, map[string]*server{}
+	s.places = map[backend.TargetKey][]*target{}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	return e
 }
@@ -161,11 +162,10 @@ func orDefault[T ~int | ~int64](v, standard T) T {
 func (e *Engine) Attach(key backend.TargetKey, a Attachment) {
 	s, unlock := e.scheduler.Lock()
 	defer unlock()
-	at := spot{key, a.Feed.overlay}
+	at := a.Feed.at(key)
 	t := s.targets[at]
 	if t == nil {
 		t = s.newTarget(at)
-		s.targets[at] = t
 	}
 	t.attach(a)
 	s.wake(t, wakeForce)
@@ -175,10 +175,13 @@ func (e *Engine) Attach(key backend.TargetKey, a Attachment) {
 func (e *Engine) Detach(key backend.TargetKey, name string) {
 	s, unlock := e.scheduler.Lock()
 	defer unlock()
-	for _, at := range spots(key) {
-		if t := s.targets[at]; t != nil && t.attachments[name] != nil {
+	for _, t := range s.place(key) {
+		if t.attachments[name] != nil {
 			t.detach(name)
 			s.wake(t, wakeForce)
+			if beneath := t.beneath(); beneath != nil {
+				s.wake(beneath, wakeWant) // what lay over it is within its reach
+			}
 		}
 	}
 }
@@ -191,7 +194,7 @@ func (e *Engine) Detach(key backend.TargetKey, name string) {
 func (e *Engine) Withdraw(key backend.TargetKey, name string) bool {
 	s, unlock := e.scheduler.Lock()
 	defer unlock()
-	t := s.targets[spot{key, false}]
+	t := s.targets[spot{TargetKey: key}]
 	if t == nil || t.attachments[name] == nil {
 		return false
 	}
@@ -205,10 +208,8 @@ func (e *Engine) Withdraw(key backend.TargetKey, name string) bool {
 func (e *Engine) Poke(key backend.TargetKey) {
 	s, unlock := e.scheduler.Lock()
 	defer unlock()
-	for _, at := range spots(key) {
-		if t := s.targets[at]; t != nil {
-			s.wake(t, wakeForce)
-		}
+	for _, t := range s.place(key) {
+		s.wake(t, wakeForce)
 	}
 }
 
@@ -217,7 +218,7 @@ func (e *Engine) Poke(key backend.TargetKey) {
 func (e *Engine) Audit(key backend.TargetKey) {
 	s, unlock := e.scheduler.Lock()
 	defer unlock()
-	if t := s.targets[spot{key, false}]; t != nil {
+	if t := s.targets[spot{TargetKey: key}]; t != nil {
 		t.audit = e.cfg.Clock.Now()
 		s.wake(t, wakeForce)
 	}
@@ -276,7 +277,7 @@ func (e *Engine) HoldZones(kinds ...string) (release func()) {
 		defer unlock()
 		s.held = nil
 		for at, t := range s.targets {
-			if !at.overlay && t.paused {
+			if !at.overlay() && t.paused {
 				t.paused, t.queued = false, false
 				s.enqueue(t)
 			}
@@ -293,7 +294,7 @@ func (e *Engine) HoldsZones() bool {
 
 // isHeld reports whether a worker has to wait until zones are delivered.
 func (t *target) isHeld() bool {
-	if t.overlay || len(t.scheduler.held) == 0 {
+	if t.overlay() || len(t.scheduler.held) == 0 {
 		return false
 	}
 	a := t.holder()

@@ -158,9 +158,10 @@ func (f *feed) publish(c Content, changed []rr.Key) uint64 {
 		return f.seq
 	}
 	f.seq++
+	before := f.want.Sets
 	f.want, f.wantID, f.at = c, id, f.scheduler.now()
 	if f.of.overlay {
-		f.assert(changed)
+		f.assert(changed, before)
 		return f.seq
 	}
 	if f.label.ID == "" && f.stored.ID == id {

@@ -65,14 +65,14 @@ func (w *worker) takeJob() (job, bool) {
 	}
 	if s.holder != a.Feed {
 		s.heir = s.heir || s.holder != nil
-		s.holder, s.seq, j.all = a.Feed, 0, !w.overlay
+		s.holder, s.seq, j.all = a.Feed, 0, !w.overlay()
 		s.pending, s.behind = nil, nil
 		t.standing.seq = 0
 	}
 	now := t.scheduler.now()
 	j.due, t.audit = t.audit, time.Time{}
 	j.audit = !j.due.IsZero() && !now.Before(j.due)
-	if late := w.engine.cfg.Late; late != nil && !w.overlay && !a.Observe {
+	if late := w.engine.cfg.Late; late != nil && !w.overlay() && !a.Observe {
 		s.distrust(&j, late(), now)
 	}
 	apex := apexNS(a.Feed.zone)
@@ -85,10 +85,9 @@ func (w *worker) takeJob() (job, bool) {
 	if j.ready {
 		j.keys = t.dirtyKeys()
 	}
-	if w.overlay {
-		beneath := t.other().wanted()
+	if w.overlay() {
 		t.sending = slices.DeleteFunc(append(s.refused.all(), j.keys...), func(k rr.Key) bool {
-			return t.released(&j, beneath, k)
+			return t.released(&j, k)
 		})
 	}
 	return j, true

@@ -8,22 +8,34 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// A spot is what one worker has of a target: the zone, or the sets that lie over it.
+// A spot is what one worker has of a target: the zone, or the sets of a feed that lie over it.
 //
-// A feed that has sets of its own (FeedConfig.Overlay) and a feed that has the zone do not know of each other's state,
-// and fail and wait by themselves. They meet in three things: they do not run at the same time; a set that the overlay
-// wants is out of reach for the zone, which hears that it is refused; and a set that the overlay gives up becomes what
-// the zone wants of it.
+// Feeds that have sets of their own (FeedConfig.Overlay) and a feed that has the zone do not know of each other's
+// state, and fail and wait by themselves. They meet in three things: they do not run at the same time; a set that an
+// overlay wants, and has brought there, is out of reach for the zone, which hears that it is refused; and a set that an
+// overlay gives up becomes what another one, or else the zone, wants of it.
+//
+// Each overlay has credentials of its own. What one asks for is never sent with those of another one.
 type spot struct {
 	backend.TargetKey
-	overlay bool
+	over string // the ID of the feed of an overlay; "": the zone
 }
 
-// spots are the workers that a target may have.
-func spots(key backend.TargetKey) [2]spot { return [2]spot{{key, false}, {key, true}} }
+func (at spot) overlay() bool { return at.over != "" }
 
-// other is the other target of the same place, nil if there is none.
-func (t *target) other() *target { return t.scheduler.targets[spot{t.TargetKey, !t.overlay}] }
+// at returns the spot that a feed has of a target.
+func (f *Feed) at(key backend.TargetKey) spot {
+	if f.overlay {
+		return spot{key, f.id}
+	}
+	return spot{TargetKey: key}
+}
+
+// place returns who works at a target: the zone first, then overlays in their order.
+func (s *scheduler) place(key backend.TargetKey) []*target { return s.places[key] }
+
+// beneath returns the target of the zone that an overlay lies over, nil if nobody has that.
+func (t *target) beneath() *target { return t.scheduler.targets[spot{TargetKey: t.TargetKey}] }
 
 // wanted are the sets that are to be delivered.
 func (t *target) wanted() rr.Sets {
@@ -36,11 +48,47 @@ func (t *target) wanted() rr.Sets {
 	return rr.Sets{}
 }
 
-// beside are the sets that the other worker of the place is to deliver. They never change.
-func (w *worker) beside() rr.Sets {
+// covers are the sets of an overlay that are out of reach for the zone. One that has never been there, as of credentials
+// that do not suffice, is not.
+func (t *target) covers() rr.Sets {
+	if len(t.unproved) == 0 {
+		return t.wanted()
+	}
+	txn := t.wanted().Txn()
+	for k := range t.unproved {
+		txn.Delete(k)
+	}
+	return txn.Sets()
+}
+
+// above are the sets of the overlays of a place. They never change.
+func (w *worker) above() (sets rr.Sets) {
 	t, unlock := w.lock()
 	defer unlock()
-	return t.other().wanted()
+	for _, o := range t.scheduler.place(t.TargetKey) {
+		if o.overlay() {
+			sets = union(o.covers(), sets)
+		}
+	}
+	return sets
+}
+
+// instead returns what a set of an overlay becomes that it gives up: what another one wants, or else the zone.
+func (t *target) instead(k rr.Key) (set rr.Set, is bool) {
+	for _, o := range t.scheduler.place(t.TargetKey) {
+		switch {
+		case o == t:
+		case !o.overlay():
+			if set, is = o.wanted().Get(k); is {
+				set.Hint = rr.HintPlain
+			}
+		default:
+			if other, wants := o.covers().Get(k); wants {
+				return other, true
+			}
+		}
+	}
+	return set, is
 }
 
 // assertions are the changes that make sets of an overlay what they should be, whatever is there. What the overlay
@@ -52,16 +100,18 @@ func (w *worker) assertions(j *job) []plan.Change {
 	keys = append(keys, s.refused.drop(j.keys)...)
 	slices.SortFunc(keys, rr.Key.Compare)
 	j.keys = slices.Compact(keys)
-	scope, beneath := j.scope(rr.Sets{}), w.beside()
+	scope, instead := j.scope(rr.Sets{}), map[rr.Key]rr.Set{}
 	t, unlock := w.lock()
-	j.keys = slices.DeleteFunc(j.keys, func(k rr.Key) bool { return t.released(j, beneath, k) })
+	j.keys = slices.DeleteFunc(j.keys, func(k rr.Key) bool { return t.released(j, k) })
+	for _, k := range j.keys {
+		instead[k], _ = t.instead(k)
+	}
 	unlock()
 	changes := make([]plan.Change, 0, len(j.keys))
 	for _, k := range j.keys {
 		want, ok := j.content.Sets.Get(k)
 		if !ok {
-			want, _ = beneath.Get(k)
-			want.Hint = rr.HintPlain
+			want = instead[k]
 		}
 		change := plan.Change{Key: k, Want: scope.Clamp(want)}
 		if change.Deletes() {
@@ -74,11 +124,11 @@ func (w *worker) assertions(j *job) []plan.Change {
 
 // released reports whether a set was sent once, or was to be, and has been let go since: it stays on the server as it
 // is. Only what somebody has asserted not to be wanted is deleted.
-func (t *target) released(j *job, beneath rr.Sets, k rr.Key) bool {
+func (t *target) released(j *job, k rr.Key) bool {
 	if _, wanted := j.content.Sets.Get(k); wanted {
 		return false
 	}
-	if _, wanted := beneath.Get(k); wanted {
+	if _, wanted := t.instead(k); wanted {
 		return false
 	}
 	return t.gone[k].feed != j.feed
@@ -111,12 +161,30 @@ func (w *worker) deleted(done []plan.Change) {
 	}
 }
 
-// Sending reports whether an overlay's run is under way that may write a set of a target. What its feed has let go
+// prove notes which sets of an overlay are there: from now on they are out of reach for the zone.
+func (w *worker) prove(changes []plan.Change) {
+	t, unlock := w.lock()
+	defer unlock()
+	var proved []rr.Key
+	for _, c := range changes {
+		_, refused := w.state.refused.sets[c.Key]
+		if _, is := t.unproved[c.Key]; is && !refused {
+			delete(t.unproved, c.Key)
+			proved = append(proved, c.Key)
+		}
+	}
+	if beneath := t.beneath(); beneath != nil && len(proved) > 0 {
+		beneath.markDirty(proved, beneath.wanted().Len())
+		t.scheduler.wake(beneath, wakeWant)
+	}
+}
+
+// Sending reports whether a run of an overlay is under way that may write a set of a target. What its feed has let go
 // before the run began is not written.
-func (e *Engine) Sending(key backend.TargetKey, set rr.Key) bool {
+func (e *Engine) Sending(key backend.TargetKey, of *Feed, set rr.Key) bool {
 	s, unlock := e.scheduler.Lock()
 	defer unlock()
-	t := s.targets[spot{key, true}]
+	t := s.targets[of.at(key)]
 	return t != nil && t.running && slices.Contains(t.sending, set)
 }
 
@@ -151,6 +219,16 @@ func (s *state) covered(j *job, over rr.Sets, changes []plan.Change) []plan.Chan
 	})
 }
 
+// lifted reports whether an overlay has let go of sets that were refused because of it: it may have left anything there.
+func (s *state) lifted(over rr.Sets) bool {
+	for k := range s.overlaid {
+		if _, is := over.Get(k); !is {
+			return true
+		}
+	}
+	return false
+}
+
 // uncovered returns the keys that were refused because of an overlay that does not want them any more.
 func (s *state) uncovered(over rr.Sets) []rr.Key {
 	var keys []rr.Key
@@ -163,41 +241,54 @@ func (s *state) uncovered(over rr.Sets) []rr.Key {
 	return keys
 }
 
-// assert marks sets to be sent, and lets the zone beneath know. Nil keys are all that the feed wants.
-func (f *feed) assert(keys []rr.Key) {
+// assert marks sets to be sent, and lets the zone beneath know. Nil keys are all that the feed wants. Before are the sets
+// that it has wanted until now.
+func (f *feed) assert(keys []rr.Key, before rr.Sets) {
 	if keys == nil {
 		keys = keysOf(f.want.Sets)
 	}
 	for _, t := range f.holding() {
 		for _, k := range keys {
 			t.dirty[k] = struct{}{}
-			if _, wanted := f.want.Sets.Get(k); wanted {
-				delete(t.gone, k)
-			} else {
+			_, wanted := f.want.Sets.Get(k)
+			_, was := before.Get(k)
+			switch {
+			case !wanted:
 				left, _ := f.want.Left.Get(k)
 				t.gone[k] = parting{f.of, left}
+				delete(t.unproved, k)
+			case !was:
+				t.unproved[k] = struct{}{}
+				fallthrough
+			default:
+				delete(t.gone, k)
 			}
 		}
 		f.scheduler.wake(t, wakeWant)
-		if beneath := t.other(); beneath != nil && len(keys) > 0 {
-			beneath.markDirty(keys, f.want.Sets.Len())
-			f.scheduler.wake(beneath, wakeWant)
+		if beneath := t.beneath(); beneath != nil {
+			if len(keys) > 0 {
+				beneath.markDirty(keys, f.want.Sets.Len())
+			}
+			f.scheduler.wake(beneath, wakeWant) // what was let go is within its reach
 		}
 	}
 }
 
-// pause keeps a worker from running beside the other one of its place, and while zones are held.
+// pause keeps a worker from running beside others of its place, and while zones are held.
 func (t *target) pause() bool {
-	o := t.other()
-	t.paused = o != nil && o.running || t.isHeld()
+	t.paused = t.isHeld() || slices.ContainsFunc(t.scheduler.place(t.TargetKey), func(o *target) bool {
+		return o != t && o.running
+	})
 	return t.paused
 }
 
-// resume has the other worker of a place run that waited for this one.
+// resume has the other workers of a place run that waited for this one.
 func (t *target) resume() {
-	if o := t.other(); o != nil && o.paused {
-		o.paused, o.queued = false, false
-		t.scheduler.enqueue(o)
+	for _, o := range t.scheduler.place(t.TargetKey) {
+		if o != t && o.paused {
+			o.paused, o.queued = false, false
+			t.scheduler.enqueue(o)
+		}
 	}
 }
 

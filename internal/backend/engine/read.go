@@ -106,7 +106,7 @@ func (w *worker) read(ctx context.Context, j *job, ask backend.Ask) (backend.Obs
 // is not there counts as refused.
 func (w *worker) verify(ctx context.Context, j *job) error {
 	s := &w.state
-	if s.base == nil || j.limits.Read == backend.ReadNone || w.overlay && j.limits.Confirms {
+	if s.base == nil || j.limits.Read == backend.ReadNone || w.overlay() && j.limits.Confirms {
 		s.confirmed(j)
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/zonefold/zonefold/internal/backend"
@@ -188,6 +189,10 @@ func (t *target) finish() (gone bool) {
 		s.undelay(&t.delay)
 		delete(t.server.failing, t)
 		delete(s.targets, t.spot)
+		s.places[t.TargetKey] = slices.DeleteFunc(s.places[t.TargetKey], func(o *target) bool { return o == t })
+		if len(s.places[t.TargetKey]) == 0 {
+			delete(s.places, t.TargetKey)
+		}
 		if t.server.targets--; t.server.targets == 0 {
 			delete(s.servers, t.server.name)
 		}

@@ -13,6 +13,7 @@ import (
 type scheduler struct {
 	engine  *Engine
 	targets map[spot]*target
+	places  map[backend.TargetKey][]*target // the same, by place: see scheduler.place
 	servers map[string]*server
 	open    []*server // those with something to do and room to do it
 	active  int

@@ -46,12 +46,12 @@ func (s Standing) Has(key rr.Key) (rr.Set, bool) {
 
 // Standing says how a target stands that has a zone as a whole; false: nobody is attached to it.
 func (e *Engine) Standing(key backend.TargetKey) (Standing, bool) {
-	return e.standing(spot{key, false})
+	return e.standing(spot{TargetKey: key})
 }
 
-// StandingOfSets says how a target stands that has single sets; false: nobody is attached to it.
-func (e *Engine) StandingOfSets(key backend.TargetKey) (Standing, bool) {
-	return e.standing(spot{key, true})
+// StandingOfSets says how a target stands that has the sets of an overlay; false: nobody is attached to it.
+func (e *Engine) StandingOfSets(key backend.TargetKey, of *Feed) (Standing, bool) {
+	return e.standing(of.at(key))
 }
 
 func (e *Engine) standing(at spot) (Standing, bool) {
@@ -85,5 +85,5 @@ func (t *target) note(of *state, j *job, err error, now time.Time) {
 		s.seq = j.seq
 	}
 	s.written, s.ran = of.written, true
-	s.known, s.have = of.known && !t.overlay && j.limits.Read != backend.ReadNone, of.have
+	s.known, s.have = of.known && !t.overlay() && j.limits.Read != backend.ReadNone, of.have
 }

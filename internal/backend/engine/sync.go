@@ -20,16 +20,18 @@ func (w *worker) sync(ctx context.Context, j *job) error {
 	if !j.ready {
 		return nil
 	}
-	if j.leaving && (j.a.Observe || !w.overlay && j.a.Protection.Policy != plan.PolicySync) {
+	if j.leaving && (j.a.Observe || !w.overlay() && j.a.Protection.Policy != plan.PolicySync) {
 		s.refused.drop(s.refused.all()) // what is there stays there, and nobody waits for it
 		s.tell(j, nil)
 		s.complete = true
 		return nil
 	}
-	if w.overlay {
+	if w.overlay() {
 		defer s.forget()
-		err := w.deliverAll(ctx, j, w.assertions(j))
+		changes := w.assertions(j)
+		err := w.deliverAll(ctx, j, changes)
 		if err == nil {
+			w.prove(changes)
 			s.confirm(j, w.now(), w.engine.cfg.Rand())
 		}
 		return err
@@ -37,7 +39,7 @@ func (w *worker) sync(ctx context.Context, j *job) error {
 	if done, err := w.arrive(ctx, j); done || err != nil {
 		return err
 	}
-	changes := s.plan(j, w.beside(), w.now())
+	changes := s.plan(j, w.above(), w.now())
 	if j.a.Observe {
 		s.observe(j, changes)
 		return nil
@@ -56,6 +58,9 @@ func (w *worker) sync(ctx context.Context, j *job) error {
 // that cannot be read is removed too: it may be a part of one that was never completed.
 func (w *worker) arrive(ctx context.Context, j *job) (done bool, err error) {
 	w.state.reconsider(j, w.now())
+	if w.state.lifted(w.above()) {
+		w.state.known, w.state.raced = false, false
+	}
 	err = w.contact(ctx, j)
 	gone := j.leaving && backend.Class(err) == backend.ErrNoZone
 	switch {
@@ -68,7 +73,7 @@ func (w *worker) arrive(ctx context.Context, j *job) (done bool, err error) {
 	w.state.claim(apexNS(w.Zone))
 	w.state.trust(j)
 	switch {
-	case j.leaving && j.limits.Removes && !j.a.Keep && w.beside().Len() == 0 && (gone || w.state.mayRemove(j, w.now())):
+	case j.leaving && j.limits.Removes && !j.a.Keep && w.above().Len() == 0 && (gone || w.state.mayRemove(j, w.now())):
 		return true, w.remove(ctx, j)
 	case gone:
 		w.giveBack(j)

@@ -29,13 +29,14 @@ type target struct {
 	failed      time.Time
 	class       backend.ErrorClass // of the last failure
 	delay       delay
-	audit       time.Time          // when the next one is due; zero: none
-	rest        time.Time          // until then changes gather
-	gone        map[rr.Key]parting // of an overlay: the sets to delete
-	sending     []rr.Key           // of an overlay: what the run under way may send
-	incoming    []written          // ledgers of new attachments
-	claimed     []rr.Sets          // the same of those that are exact
-	standing    Standing           // as of the last run
+	audit       time.Time           // when the next one is due; zero: none
+	rest        time.Time           // until then changes gather
+	gone        map[rr.Key]parting  // of an overlay: the sets to delete
+	unproved    map[rr.Key]struct{} // of an overlay: the sets that are to be brought there for the first time
+	sending     []rr.Key            // of an overlay: what the run under way may send
+	incoming    []written           // ledgers of new attachments
+	claimed     []rr.Sets           // the same of those that are exact
+	standing    Standing            // as of the last run
 }
 
 // attachment is an Attachment in use, which does not change itself.
@@ -58,10 +59,13 @@ func (s *scheduler) newTarget(at spot) *target {
 		s.servers[at.Server] = server
 	}
 	server.targets++
-	t := &target{spot: at, scheduler: s, server: server, attachments: map[string]*attachment{}, all: !at.overlay,
-		dirty: map[rr.Key]struct{}{}, gone: map[rr.Key]parting{}}
+	t := &target{spot: at, scheduler: s, server: server, attachments: map[string]*attachment{}, all: !at.overlay(),
+		dirty: map[rr.Key]struct{}{}, gone: map[rr.Key]parting{}, unproved: map[rr.Key]struct{}{}}
 	t.run = newWorker(s.engine, t).run
 	t.delay.what = t
+	s.targets[at] = t
+	s.places[at.TargetKey] = append(s.places[at.TargetKey], t)
+	slices.SortFunc(s.places[at.TargetKey], func(a, b *target) int { return cmp.Compare(a.over, b.over) })
 	return t
 }
 
@@ -84,7 +88,7 @@ func (t *target) attach(a Attachment) {
 	default:
 		t.incoming = append(t.incoming, written{a.Feed, a.Written})
 	}
-	a.Keep = a.Keep && !t.overlay
+	a.Keep = a.Keep && !t.overlay()
 	a.Written = rr.Sets{} // it is as large as the zone, and is handed over
 	f := a.Feed.inner.In(t.scheduler)
 	t.attachments[a.Name] = &attachment{Attachment: a, feed: f, leaving: a.Withdraw, fresh: true}
@@ -183,7 +187,7 @@ func (t *target) markDirty(keys []rr.Key, size int) {
 	if t.all {
 		return
 	}
-	if !t.overlay && (keys == nil || len(t.dirty)+len(keys) > max(manyDirty, size/dirtyPart)) {
+	if !t.overlay() && (keys == nil || len(t.dirty)+len(keys) > max(manyDirty, size/dirtyPart)) {
 		t.markAllDirty()
 		return
 	}
@@ -197,7 +201,7 @@ func (t *target) markDirty(keys []rr.Key, size int) {
 
 // markAllDirty has every set compared. An overlay compares none: it sends what it is given.
 func (t *target) markAllDirty() {
-	if !t.overlay {
+	if !t.overlay() {
 		t.all, t.dirty = true, nil
 	}
 }
@@ -206,7 +210,7 @@ func (t *target) markAllDirty() {
 func (t *target) dirtyKeys() []rr.Key {
 	keys := slices.Collect(maps.Keys(t.dirty))
 	t.all, t.dirty = false, nil
-	if t.overlay {
+	if t.overlay() {
 		t.dirty = map[rr.Key]struct{}{}
 	}
 	return keys
