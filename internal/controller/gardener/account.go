@@ -15,6 +15,7 @@ import (
 // nobody else waiting.
 type accountQueue struct {
 	account backend.Account
+	number  int                           // in the order in which accounts came into use
 	known   map[string]backend.HostedZone // by the ID that was asked for
 	waiting []zone.ID                     // of records whose runs have a question
 	busy    bool
@@ -102,7 +103,8 @@ func (s *state) queueOf(account backend.Account) *accountQueue {
 				delete(s.accounts, other)
 			}
 		}
-		d = &accountQueue{account: account, known: map[string]backend.HostedZone{}}
+		s.opened++
+		d = &accountQueue{account: account, number: s.opened, known: map[string]backend.HostedZone{}}
 		s.accounts[account] = d
 	}
 	d.last = s.k.Clock()

@@ -100,11 +100,11 @@ type state struct {
 	users       map[string]map[*record]struct{}   // of Secrets, by namespace/name, whether these exist or not
 	secrets     map[string]string                 // their versions
 	accounts    map[backend.Account]*accountQueue // that are in use
-	hostedZones map[backend.TargetKey]*hostedZone // that have something of ours, or are to lose it
+	hostedZones map[string]*hostedZone            // that have something of ours, or are to lose it, by feed
 	shoots      map[string]shoot                  // as they were last seen, by namespace
-	attached    int
-	searches    map[*record]struct{} // of which it is being found out where their sets are
-	synced      bool                 // every object that existed was seen
+	opened      int                               // accounts
+	searches    map[*record]struct{}              // of which it is being found out where their sets are
+	synced      bool                              // every object that existed was seen
 }
 
 // New returns a Controller that has not begun.
@@ -118,7 +118,7 @@ func New(c Config) *Controller {
 		k: k, records: map[zone.ID]*record{}, sets: map[rr.Key]map[*record]struct{}{},
 		users:    map[string]map[*record]struct{}{},
 		secrets:  map[string]string{},
-		accounts: map[backend.Account]*accountQueue{}, hostedZones: map[backend.TargetKey]*hostedZone{},
+		accounts: map[backend.Account]*accountQueue{}, hostedZones: map[string]*hostedZone{},
 		shoots: map[string]shoot{}, searches: map[*record]struct{}{},
 	}
 	unlock()

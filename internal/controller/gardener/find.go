@@ -125,9 +125,8 @@ func (k *Controller) locate(ctx context.Context, r *record, run *run) error {
 	if r.run != run {
 		return nil
 	}
-	p := s.at(z)
-	s.attach(p, account, z, r).records[r] = struct{}{}
-	s.hold(r, &holding{at: p, account: account, key: r.key, set: set})
+	p := s.at(r, account, z)
+	s.hold(r, &holding{at: p, key: r.key, set: set})
 	p.holders[r.key] = inOrder(p.holders[r.key], r)
 	p.wants(r.key)
 	keys := []rr.Key{}

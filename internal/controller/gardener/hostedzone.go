@@ -15,26 +15,20 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// A hostedZone is one zone of a service, by whatever accounts it is reached.
+// A hostedZone is one zone of a service as one account reaches it. What others ask for there with other credentials is
+// sent with those alone, and is a hostedZone of its own.
 type hostedZone struct {
-	key         backend.TargetKey
-	feed        *engine.Feed
-	id          string // of the feed
-	content     rr.Sets
-	version     uint64               // of the content
-	holders     map[rr.Key][]*record // who has a set there; the last one's is wanted: it was asked for last
-	attachments map[backend.Account]*attachment
-	waiting     map[*record]struct{}
-	pending     map[*record]uint64 // whose sets it has not confirmed: the sequence numbers of what was sent
-	generation  int                // of reports
-}
-
-// An attachment is how a hosted zone is reached with one account.
-type attachment struct {
-	name    string // of the attachment
-	records map[*record]struct{}
-	report  engine.Report
-	heard   int // generation of the report; 0: none has come
+	key        backend.TargetKey
+	account    backend.Account
+	feed       *engine.Feed
+	id         string // of the feed, and of its attachment
+	content    rr.Sets
+	version    uint64               // of the content
+	holders    map[rr.Key][]*record // who has a set there; the last one's is wanted: it was asked for last
+	waiting    map[*record]struct{}
+	pending    map[*record]uint64 // whose sets it has not confirmed: the sequence numbers of what was sent
+	generation int                // of reports; 0: none has come
+	report     engine.Report      // the last one
 }
 
 // deliver finds the hosted zone of a record and hands the set to the engine. A run whose zone is nil afterwards has
@@ -87,22 +81,22 @@ func (k *Controller) reach(ctx context.Context, r *record, run *run) (backend.Ac
 
 // send has the engine put a set into its hosted zone, or remove it. What is removed is believed to be the set given.
 func (s *state) send(r *record, run *run, account backend.Account, z backend.HostedZone, set rr.Set) {
-	if h := r.holding; h != nil && (h.at.key != z.Target || h.key != r.key) {
+	p := s.at(r, account, z)
+	if h := r.holding; h != nil && (h.at != p || h.key != r.key) {
+		if h.at != p && h.at.key == p.key && h.key == r.key && !r.isPending() {
+			p.succeed(h) // no Zone gets at it in between
+		}
 		s.drop(r) // the set stays where it was: Gardener says when something is to be removed
 	}
-	p := s.at(z)
-	l := s.attach(p, account, z, r)
 	if run.step == Remove {
 		p.leave(r, r.key)
 		s.hold(r, nil)
 	} else {
-		s.hold(r, &holding{at: p, account: account, key: r.key, set: set})
+		s.hold(r, &holding{at: p, key: r.key, set: set})
 		p.enter(r)
 	}
 	p.waiting[r] = struct{}{}
-	run.at, run.account, run.zone, run.sent, run.generation = p, account, z, s.k.Clock(), p.generation
-	l.records[r] = struct{}{}
-	s.tidy(p, r)
+	run.at, run.zone, run.sent, run.generation = p, z, s.k.Clock(), p.generation
 	run.seq = p.publish([]rr.Key{r.key}, set)
 	if r.holding != nil {
 		p.pending[r] = run.seq
@@ -111,13 +105,13 @@ func (s *state) send(r *record, run *run, account backend.Account, z backend.Hos
 	s.k.Engine.Poke(p.key)
 }
 
-// at returns what is known of a hosted zone.
-func (s *state) at(z backend.HostedZone) *hostedZone {
-	p := s.hostedZones[z.Target]
+// at returns what is known of a hosted zone that an account reaches for a record.
+func (s *state) at(r *record, account backend.Account, z backend.HostedZone) *hostedZone {
+	id := fmt.Sprintf("gardener %d %s %s %s", s.queueOf(account).number, z.Target.Server, z.Target.Zone, z.Target.View)
+	p := s.hostedZones[id]
 	if p == nil {
-		id := fmt.Sprintf("gardener %s %s %s", z.Target.Server, z.Target.Zone, z.Target.View)
 		p = &hostedZone{
-			key: z.Target, id: id, holders: map[rr.Key][]*record{}, attachments: map[backend.Account]*attachment{},
+			key: z.Target, account: account, id: id, holders: map[rr.Key][]*record{},
 			waiting: map[*record]struct{}{}, pending: map[*record]uint64{},
 		}
 		p.feed = s.k.Engine.NewOverlay(engine.FeedConfig{ID: id, Zone: z.Target.Zone, Created: s.k.Clock()}, delivery.Overlay{
@@ -128,34 +122,23 @@ func (s *state) at(z backend.HostedZone) *hostedZone {
 				return p.causes(seq)
 			},
 		})
-		s.hostedZones[z.Target] = p
-	}
-	return p
-}
-
-// attach has a hosted zone be reached with an account, too.
-func (s *state) attach(p *hostedZone, account backend.Account, z backend.HostedZone, r *record) *attachment {
-	l := p.attachments[account]
-	if l == nil {
-		s.attached++
-		l = &attachment{name: "gardener " + strconv.Itoa(s.attached), records: map[*record]struct{}{}}
-		p.attachments[account] = l
 		s.k.Engine.Attach(p.key, engine.Attachment{
-			Name: l.name, Feed: p.feed, Backend: account.Backend(z), Kind: r.object.Spec.Type, Since: s.k.Clock(), Keep: true,
+			Name: id, Feed: p.feed, Backend: account.Backend(z), Kind: r.object.Spec.Type, Since: s.k.Clock(), Keep: true,
 			Audit: -1,
 		})
+		s.hostedZones[id] = p
 	}
-	return l
+	return p
 }
 
 // hold records what a record has at a hosted zone.
 func (s *state) hold(r *record, h *holding) {
 	if old := r.holding; old != nil {
-		s.queueOf(old.account).holding--
+		s.queueOf(old.at.account).holding--
 		delete(old.at.pending, r)
 	}
 	if h != nil {
-		s.queueOf(h.account).holding++
+		s.queueOf(h.at.account).holding++
 	}
 	r.holding = h
 }
@@ -187,6 +170,15 @@ func (p *hostedZone) wants(key rr.Key) {
 	p.version++
 }
 
+// succeed takes over a set that is there with the credentials of before.
+func (p *hostedZone) succeed(h *holding) {
+	txn := p.content.Txn()
+	txn.Put(h.set)
+	p.content = txn.Sets()
+	p.version++
+	p.publish([]rr.Key{}, rr.Set{})
+}
+
 // publish has the engine see to it that the sets of some keys are as they should be, whatever is there. If one is not
 // wanted any more, it is believed to be the one given, unless that is zero.
 func (p *hostedZone) publish(keys []rr.Key, believed rr.Set) uint64 {
@@ -205,7 +197,7 @@ func (s *state) drop(r *record) {
 		h.at.leave(r, h.key)
 		h.at.publish([]rr.Key{}, rr.Set{})
 		s.hold(r, nil)
-		s.tidy(h.at, r)
+		s.tidy(h.at)
 	}
 }
 
@@ -213,34 +205,22 @@ func (s *state) drop(r *record) {
 func (s *state) unwait(r *record) {
 	if r.run != nil && r.run.at != nil {
 		delete(r.run.at.waiting, r)
-		s.tidy(r.run.at, r)
+		s.tidy(r.run.at)
 	}
 }
 
-// tidy drops what a record was the last one to need: attachments of a hosted zone, and the zone.
-func (s *state) tidy(p *hostedZone, r *record) {
-	_, waits := p.waiting[r]
-	for account, l := range p.attachments {
-		if waits && r.run.account == account || r.holding != nil && r.holding.at == p && r.holding.account == account {
-			continue
-		}
-		if delete(l.records, r); len(l.records) == 0 {
-			s.k.Engine.Detach(p.key, l.name)
-			delete(p.attachments, account)
-		}
-	}
-	if len(p.holders) == 0 && len(p.waiting) == 0 && s.hostedZones[p.key] == p {
+// tidy drops a hosted zone that nobody needs.
+func (s *state) tidy(p *hostedZone) {
+	if len(p.holders) == 0 && len(p.waiting) == 0 && s.hostedZones[p.id] == p {
 		s.close(p)
 	}
 }
 
 // close has the engine forget a hosted zone, and leaves there what is there.
 func (s *state) close(p *hostedZone) {
-	for _, l := range p.attachments {
-		s.k.Engine.Detach(p.key, l.name)
-	}
+	s.k.Engine.Detach(p.key, p.id)
 	s.k.Engine.DropOverlay(p.id)
-	delete(s.hostedZones, p.key)
+	delete(s.hostedZones, p.id)
 }
 
 // without returns a list without one of its elements.

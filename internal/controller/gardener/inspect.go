@@ -33,7 +33,7 @@ func (k *Controller) Inspect(id zone.ID) (delivery.Inspected, error) {
 	standing := delivery.ServerStanding{Delivered: delivery.Delivered{Place: r.object.Spec.Type}}
 	if at := r.at(); at != nil {
 		standing.Zone, standing.Server, out.Zone = at.key.Zone, at.key.Server, at.key.Zone
-		standing.Standing, _ = k.Engine.StandingOfSets(at.key)
+		standing.Standing, _ = k.Engine.StandingOfSets(at.key, at.feed)
 	}
 	if h := r.holding; h != nil && !r.isPending() {
 		standing.Data, standing.Shown = h.set.Data, true

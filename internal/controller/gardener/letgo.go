@@ -23,14 +23,14 @@ func (k *Controller) letGo(r *record, run *run) error {
 	s, unlock := k.state.Lock()
 	defer unlock()
 	h, later := r.holding, &controller.Later{After: sendingPause}
-	if h != nil && run.step == Forget && k.Engine.Sending(h.at.key, h.key) {
+	if h != nil && run.step == Forget && k.Engine.Sending(h.at.key, h.at.feed, h.key) {
 		return later // the answer says whether there is something
 	}
 	if h != nil {
-		run.left = &h.at.key
+		run.left = h.at
 		s.drop(r)
 	}
-	sending := run.left != nil && k.Engine.Sending(*run.left, r.key)
+	sending := run.left != nil && k.Engine.Sending(run.left.key, run.left.feed, r.key)
 	r.made = r.made || sending
 	switch {
 	case run.step == Forget && r.made:

@@ -40,7 +40,7 @@ func (p opener) open(ctx context.Context, run *run, h *holding) (backend.Account
 	}
 	switch {
 	case run.step == Remove && h != nil:
-		return h.account, nil
+		return h.at.account, nil
 	case data == nil:
 		return nil, err
 	}

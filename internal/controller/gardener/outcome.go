@@ -13,34 +13,24 @@ import (
 func (k *Controller) hear(report engine.Report) {
 	s, unlock := k.state.Lock()
 	defer unlock()
-	p := s.hostedZones[report.Target]
-	if p == nil || p.id != report.Feed {
+	p := s.hostedZones[report.Feed]
+	if p == nil {
 		return
 	}
 	p.generation++
-	for account, l := range p.attachments {
-		if l.name != report.Name {
-			continue
-		}
-		l.report, l.heard = report, p.generation
-		p.confirm(account, &report)
-		for r := range p.waiting {
-			if r.run.account != account {
-				continue
-			}
-			if report.Err != nil || report.Seq >= r.run.seq {
-				k.writer.Enqueue(r.id)
-			}
+	p.report = report
+	p.confirm()
+	for r := range p.waiting {
+		if report.Err != nil || report.Seq >= r.run.seq {
+			k.writer.Enqueue(r.id)
 		}
 	}
 }
 
-// confirm notes which sets a report says that the hosted zone has, or may have.
-func (p *hostedZone) confirm(account backend.Account, report *engine.Report) {
+// confirm notes which sets the last report says that the hosted zone has, or may have.
+func (p *hostedZone) confirm() {
+	report := &p.report
 	for r, seq := range p.pending {
-		if r.holding.account != account {
-			continue
-		}
 		_, refused := report.Refused[r.holding.key]
 		confirmed := report.Seq >= seq && !refused
 		r.made = r.made || confirmed || report.Taken || unanswered(report.Err)
@@ -63,24 +53,24 @@ func unanswered(err error) bool {
 func (k *Controller) outcome(r *record, run *run) error {
 	s, unlock := k.state.Lock()
 	defer unlock()
-	if r.run != run || run.at == nil || run.at.attachments[run.account] == nil {
+	if r.run != run || run.at == nil {
 		return errWaiting // somebody wants something else by now
 	}
-	l := run.at.attachments[run.account]
+	p := run.at
 	passed := k.Clock().Sub(run.sent)
-	if l.heard > 0 && l.report.Seq >= run.seq {
-		if why, refused := l.report.Refused[r.key]; refused {
+	if p.generation > 0 && p.report.Seq >= run.seq {
+		if why, refused := p.report.Refused[r.key]; refused {
 			return &backend.Error{Class: backend.ErrRejected, Words: why.Reason, Cause: why.Cause, Temporary: why.Temporary}
 		}
 		s.unwait(r)
 		return nil
 	}
-	err := l.report.Err
+	err := p.report.Err
 	switch {
 	case err != nil && run.step == Remove && backend.Class(err) == backend.ErrNoZone:
 		s.unwait(r)
 		return nil
-	case err != nil && (l.heard > run.generation || passed >= patience):
+	case err != nil && (p.generation > run.generation || passed >= patience):
 		return s.lost(r, run, err)
 	case err != nil:
 		return &controller.Later{After: patience - passed}
@@ -96,7 +86,7 @@ func (s *state) lost(r *record, run *run, err error) error {
 	if backend.Class(err) != backend.ErrNoZone {
 		return err
 	}
-	d := s.queueOf(run.account)
+	d := s.queueOf(run.at.account)
 	for id, z := range d.known {
 		if z.Target == run.at.key {
 			delete(d.known, id)

@@ -31,10 +31,9 @@ type record struct {
 
 // A holding is the set of a record at a hosted zone.
 type holding struct {
-	at      *hostedZone
-	account backend.Account
-	key     rr.Key
-	set     rr.Set
+	at  *hostedZone
+	key rr.Key
+	set rr.Set
 }
 
 // isPending reports whether a hosted zone has not confirmed what a record has there.
@@ -81,12 +80,11 @@ type finding struct {
 // sending is what a run has sent.
 type sending struct {
 	at         *hostedZone // where it was sent; nil: it was not
-	account    backend.Account
-	seq        uint64 // of what was sent
-	generation int    // of the hosted zone's reports by then
+	seq        uint64      // of what was sent
+	generation int         // of the hosted zone's reports by then
 	sent       time.Time
-	again      time.Time          // when it is sent there again
-	left       *backend.TargetKey // where the set of an object was that is let go
+	again      time.Time   // when it is sent there again
+	left       *hostedZone // where the set of an object was that is let go
 }
 
 // attempts are those of a run that have failed.

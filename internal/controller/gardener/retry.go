@@ -83,7 +83,7 @@ func (s *state) renew(r *record, asked bool) {
 func (s *state) again(r *record) {
 	if run := r.run; run != nil {
 		s.unwait(r)
-		run.step, run.at, run.account, run.answer, run.question, run.relist, run.secret, run.failures, run.refused = Nothing,
-			nil, nil, nil, "", false, "", 0, false
+		run.step, run.at, run.answer, run.question, run.relist, run.secret, run.failures, run.refused = Nothing,
+			nil, nil, "", false, "", 0, false
 	}
 }
