@@ -86,6 +86,33 @@ func TestAnotherOnesCredentialsDoNotCount(t *testing.T) {
 	})
 }
 
+// TestWhoMayReadMayNotWriteWithTheKeyOfAnother has a tenant without a key ask for names of a zone that another one may
+// write. Anybody may ask BIND which zone a name is in.
+func TestWhoMayReadMayNotWriteWithTheKeyOfAnother(t *testing.T) {
+	s := startBIND(t, "example.org")
+	w := newWorld(t)
+	w.secret("creds", s.secret)
+	w.secret("none", map[string]string{"Server": s.secret["Server"]})
+	for _, name := range []string{"hand", "mine"} {
+		w.record(name, s.kind+" creds A "+name+".example.org 192.0.2.1")
+		w.until(name, "Create Succeeded")
+	}
+	w.ask("hand", "migrate")
+	w.until("hand", "Migrate Succeeded")
+	for _, name := range []string{"hand", "mine", "other"} {
+		w.record("theirs-"+name, s.kind+" none A "+name+".example.org 203.0.113.66")
+		w.unauthorised("theirs-"+name, "Create")
+	}
+	for _, name := range []string{"hand", "mine"} {
+		w.delete("theirs-" + name)
+		w.until("theirs-"+name, "gone")
+		w.holds(s, "A "+name+".example.org", "120 192.0.2.1")
+	}
+	w.holds(s, "A other.example.org", "")
+	w.ask("mine", "reconcile")
+	w.until("mine", "Reconcile Succeeded")
+}
+
 func TestRotatedCredentials(t *testing.T) {
 	s := startPowerDNS(t, "example.org")
 	w := newWorld(t)
