@@ -71,7 +71,9 @@ func TestAnswers(t *testing.T) {
 		{"a token that is none", 400,
 			`{"success":false,"errors":[{"code":6003,"message":"Invalid request headers","error_chain":[{"code":6111,"message":"Invalid format"}]}]}`,
 			backend.ErrNotAuthorised, backend.CauseUnauthenticated, 0},
-		{"an authentication error", 403, said("10000", "Authentication error"), backend.ErrNotAuthorised,
+		{"an authentication error with a token that reads", 403, said("10000", "Authentication error"),
+			backend.ErrNotAuthorised, backend.CauseUnauthorised, 0},
+		{"one that is no refusal", 400, said("10000", "Authentication error"), backend.ErrNotAuthorised,
 			backend.CauseUnauthenticated, 0},
 		{"a token that may not", 403, said("9109", "Unauthorized to access requested resource"), backend.ErrNotAuthorised,
 			backend.CauseUnauthorised, 0},
@@ -120,6 +122,19 @@ func TestAnswers(t *testing.T) {
 				t.Errorf("the error shows the token: %v", err)
 			}
 		})
+	}
+}
+
+func TestATokenThatDoesNotEvenReadIsNotKnown(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+		io.WriteString(w, `{"success":false,"errors":[{"code":10000,"message":"Authentication error"}]}`)
+	}))
+	defer s.Close()
+	f := &cloudflaretest.Server{Server: s}
+	_, err := client(t, f, Config{Token: cloudflaretest.Token}).HostedZone(t.Context(), testID)
+	if e, ok := errors.AsType[*backend.Error](err); !ok || e.Cause != backend.CauseUnauthenticated {
+		t.Errorf("the error is %v", err)
 	}
 }
 

@@ -28,6 +28,9 @@ const (
 	codeIdentical code = 81058
 )
 
+// codeAuthentication ("Authentication error") is also said of a token that is right and may not do what it is used for.
+const codeAuthentication code = 10000
+
 // stale are the codes after which what is there is looked at before anything is said of a set.
 var stale = []code{codeGone, codeHostTaken, codeCNAME, codeNS, codeExists, codeIdentical}
 
@@ -52,8 +55,9 @@ var meanings = map[code]meaning{
 	9106:  {class: backend.ErrNotAuthorised, cause: backend.CauseUnauthenticated},
 	9107:  {class: backend.ErrNotAuthorised, cause: backend.CauseUnauthenticated},
 	9109:  {class: backend.ErrNotAuthorised, cause: backend.CauseUnauthenticated}, // Invalid access token
-	10000: {class: backend.ErrNotAuthorised, cause: backend.CauseUnauthenticated}, // Authentication error
 	10001: {class: backend.ErrNotAuthorised, cause: backend.CauseUnauthenticated},
+
+	codeAuthentication: {class: backend.ErrNotAuthorised, cause: backend.CauseUnauthenticated},
 
 	1001:  {class: backend.ErrNoZone, cause: backend.CauseInvalid}, // Invalid zone identifier
 	7000:  {class: backend.ErrNoZone, cause: backend.CauseInvalid},
@@ -88,7 +92,9 @@ func judge(a webcall.Answer) *backend.Error {
 	if e.Class == backend.ErrNotAuthorised {
 		e.Err = fmt.Errorf(
 			"%w: the API token is wrong, has expired, or lacks the permissions Zone Read and DNS Edit for the zone", first)
-		if strings.Contains(e.Words, "Unauthorized") && a.Status == http.StatusForbidden {
+		// What is written was read before, with the same token.
+		writes := first == codeAuthentication && a.Request.Method != http.MethodGet
+		if a.Status == http.StatusForbidden && (writes || strings.Contains(e.Words, "Unauthorized")) {
 			e.Cause = backend.CauseUnauthorised
 		}
 	}
