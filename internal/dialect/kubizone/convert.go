@@ -173,6 +173,10 @@ func zoneNames(out *zone.Zone, spec *v1alpha1.ZoneSpec) *zone.Refusal {
 			continue
 		}
 		name, err := dnsname.Parse(f.value)
+		before, _, at := strings.Cut(f.value, "@")
+		if err != nil && f.name == "rname" && at && !strings.HasSuffix(before, `\`) {
+			err = fmt.Errorf(`%q is a mail address: write a dot instead of the @, and \. instead of each dot before it`, f.value)
+		}
 		if err != nil {
 			return &zone.Refusal{Reason: zone.InvalidSpec, Message: fmt.Sprintf(
 				"%s has an %s that is not an absolute domain name: %v; correct it.", out.ID, f.name, err)}

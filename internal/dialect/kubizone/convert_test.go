@@ -105,6 +105,20 @@ func TestWhatCannotBeReadInAZoneIsRefusedWithAWayOut(t *testing.T) {
 	}
 }
 
+func TestAMailAddressAsAnRNameGetsADot(t *testing.T) {
+	for rname, want := range map[string]string{
+		"host@bank.test.": `rname that is not an absolute domain name: "host@bank.test." is a mail address: write a dot ` +
+			`instead of the @, and \. instead of each dot before it; correct it.`,
+		`a\@bank.test.`: "",
+	} {
+		z := &v1alpha1.Zone{Spec: v1alpha1.ZoneSpec{DomainName: "bank.test.", RName: rname}}
+		got := ConvertZone(z).Invalid
+		if want == "" && got != nil || want != "" && (got == nil || !strings.HasSuffix(got.Message, want)) {
+			t.Errorf("%s: the refusal is %+v, not %q", rname, got, want)
+		}
+	}
+}
+
 func zoneText(z zone.Zone) string {
 	if z.Invalid != nil {
 		return fmt.Sprintf("refused: %s: %s", z.Invalid.Reason, z.Invalid.Message)
