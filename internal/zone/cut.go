@@ -1,6 +1,7 @@
 package zone
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -109,10 +110,14 @@ func inSubZone(c *claimState) (Note, bool) {
 	if lower == nil || lower == z || c.leadsTo(lower) {
 		return Note{}, false
 	}
+	wayOut := fmt.Sprintf("add %s to a delegation of %s", lower.recordRuleFor(c.name()), lower.ID)
+	if !c.Where.Ref.IsZero() { // no other Zone is asked
+		wayOut = fmt.Sprintf("refer to %s, or write the full name without %s", lower.ID,
+			cmp.Or(c.Where.RefField, "the reference"))
+	}
 	return Note{InSubZone, fmt.Sprintf(
-		"%s %s is in %s, but %s (%s) has the name but not the record, so servers of both do not answer with it; add %s to "+
-			"a delegation of %s.",
-		c.name(), c.Type, z.ID, lower.ID, lower.node.name, lower.recordRuleFor(c.name()), lower.ID), lower.ID}, true
+		"%s %s is in %s, but %s (%s) has the name but not the record, so servers of both do not answer with it; %s.",
+		c.name(), c.Type, z.ID, lower.ID, lower.node.name, wayOut), lower.ID}, true
 }
 
 // leadsTo reports whether a claim of a Zone above is a part of what leads to a lower one: NS, DS or glue.
