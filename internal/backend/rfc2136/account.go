@@ -74,7 +74,7 @@ func (a *Account) HostedZones(ctx context.Context) ([]backend.HostedZone, error)
 	if a.zone.IsZero() {
 		return nil, &backend.Error{Class: backend.ErrNoZone, Cause: backend.CauseInvalid,
 			Err: fmt.Errorf("DNS servers do not list their zones, and the credentials for %s name none; add the key Zone to "+
-				"the Secret, or name the zone in the object", a.client.server)}
+				"the Secret, or set config.zone", a.client.server)}
 	}
 	zone, err := a.look(ctx, a.zone)
 	if err != nil {
