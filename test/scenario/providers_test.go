@@ -169,6 +169,15 @@ func TestProviders(t *testing.T) {
 		s.ready("backend b", "zone a/org", "record a/www")
 		s.at(server, id, "www.example.org.", "A", "192.0.2.1")
 
+		s.credentials("aws", "accessKeyID", user.AccessKeyID, "secretAccessKey", "notthisone")
+		s.cond("backend b", "Ready", "False NotAuthorised", "SignatureDoesNotMatch", "sends nothing to its servers")
+		s.apply(`record a/www: {domainName: www.example.org., type: A, rdata: 192.0.2.3}`)
+		s.cond("zone a/org", "Served", "False BackendNotReady", "SignatureDoesNotMatch")
+		s.at(server, id, "www.example.org.", "A", "192.0.2.1")
+		s.credentials("aws", "accessKeyID", user.AccessKeyID, "secretAccessKey", right)
+		s.at(server, id, "www.example.org.", "A", "192.0.2.3")
+		s.ready("backend b", "zone a/org", "record a/www")
+
 		user.Rotate()
 		s.apply(`record a/www: {domainName: www.example.org., type: A, rdata: 192.0.2.2}`)
 		s.cond("zone a/org", "Served", "False NotAuthorised", "InvalidClientTokenId")

@@ -3,14 +3,17 @@ package backends
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/core"
 	"github.com/zonefold/zonefold/internal/controller/delivery"
@@ -31,6 +34,19 @@ func (c *oneBackend) Get(_ context.Context, _ client.ObjectKey, o client.Object,
 }
 
 func (c *oneBackend) List(context.Context, client.ObjectList, ...client.ListOption) error { return nil }
+
+// config is what a Controller needs from outside to look at the Backend.
+func (c *oneBackend) config() Config {
+	metrics, log := controller.NewMetrics(), slog.New(slog.DiscardHandler)
+	return Config{
+		Source: Source{Client: c, Log: log}, Clock: time.Now, Metrics: metrics,
+		Core: core.New(core.Config{Clock: time.Now, Metrics: metrics, Settled: func(core.Settlement) {}}),
+		Places: delivery.New(delivery.Config{
+			Clock: time.Now, Log: log, Metrics: metrics, Changed: func(zone.ID) {}, Settled: func([]zone.ID) {},
+			Refresh: func(zone.ID) {}, RefreshSets: func(zone.ID, []rr.Key) {},
+		}).Places(),
+	}
+}
 
 // changing are fleets whose only one changes while it is asked for the first time: just after that was answered.
 type changing struct {
@@ -57,19 +73,12 @@ func (f *changing) Protect(string, types.NamespacedName, plan.Protection) {}
 
 // TestAFleetThatChangesWhileItsBackendIsLookedAtForTheFirstTime has nobody know yet that the Backend is that cluster.
 func TestAFleetThatChangesWhileItsBackendIsLookedAtForTheFirstTime(t *testing.T) {
-	metrics, log := controller.NewMetrics(), slog.New(slog.DiscardHandler)
 	objects, fleets := &oneBackend{}, &changing{}
 	objects.backend.Name = "b"
 	objects.backend.Spec.Bind9 = &v1alpha1.Bind9{ClusterRef: v1alpha1.ClusterRef{Namespace: "a", Name: "dns"}}
-	b := New(Config{
-		Source: Source{Client: objects, Log: log}, Clock: time.Now, Metrics: metrics, Fleets: fleets,
-		Core: core.New(core.Config{Clock: time.Now, Metrics: metrics,
-			Settled: func(core.Settlement) {}}),
-		Places: delivery.New(delivery.Config{
-			Clock: time.Now, Log: log, Metrics: metrics, Changed: func(zone.ID) {}, Settled: func([]zone.ID) {},
-			Refresh: func(zone.ID) {}, RefreshSets: func(zone.ID, []rr.Key) {},
-		}).Places(),
-	})
+	config := objects.config()
+	config.Fleets = fleets
+	b := New(config)
 	heard := make(chan struct{})
 	fleets.changed = func() {
 		defer close(heard)
@@ -86,6 +95,64 @@ func TestAFleetThatChangesWhileItsBackendIsLookedAtForTheFirstTime(t *testing.T)
 	if servers := b.known["b"].servers; len(servers) != 1 || servers[0].Name != "new" {
 		t.Errorf("it has the servers %v, and the fleet has another one", servers)
 	}
+}
+
+// TestWhoseZonesAreUsedWhileAnAccountCannotBeListed changes the account of a Backend, to ones that answer as they are
+// called.
+func TestWhoseZonesAreUsedWhileAnAccountCannotBeListed(t *testing.T) {
+	for _, c := range []struct {
+		sentence string
+		accounts []string
+		servers  int
+		stopped  bool
+	}{
+		{"the account that is the first", []string{"works"}, 1, false},
+		{"one that was refused from the start", []string{"refuses"}, 0, true},
+		{"one that refuses after it has worked", []string{"works once"}, 1, false},
+		{"one that refuses in the place of one that works", []string{"works", "refuses"}, 0, true},
+		{"one that fails in the place of one that works", []string{"works", "fails"}, 1, false},
+		{"one that fails, and then refuses", []string{"works", "fails once"}, 0, true},
+		{"one that has not answered yet, after one that refuses", []string{"works", "refuses", "waits"}, 0, false},
+		{"one that works after one that refuses", []string{"works", "refuses", "works"}, 1, false},
+	} {
+		t.Run(c.sentence, func(t *testing.T) {
+			objects := &oneBackend{}
+			objects.backend.Name = "b"
+			config := objects.config()
+			config.Host = account
+			synctest.Test(t, func(t *testing.T) {
+				b := New(config)
+				defer b.End()
+				defer b.replace("b", nil)
+				for _, name := range c.accounts {
+					objects.backend.Spec.Provider = &v1alpha1.Provider{Type: "memory", Config: map[string]string{"name": name}}
+					b.look(t.Context(), "b")
+					<-time.After(listEvery + time.Second) // in the bubble
+				}
+				if k := b.known["b"]; len(k.servers) != c.servers || k.stopped != c.stopped {
+					t.Errorf("it has %d servers, and is stopped: %t", len(k.servers), k.stopped)
+				}
+			})
+		})
+	}
+}
+
+// account is a service whose accounts say in their name how they answer.
+func account(s ProviderSettings) (Hosting, error) {
+	asked, name := 0, s.Options["name"]
+	return func(ctx context.Context, _ bool) ([]delivery.Server, error) {
+		asked++
+		switch name, once := strings.CutSuffix(name, " once"); {
+		case name == "works" && (!once || asked == 1):
+			return []delivery.Server{{Name: "zone"}}, nil
+		case name == "fails" && (!once || asked == 1):
+			return nil, &backend.Error{Class: backend.ErrUnavailable}
+		case name == "waits":
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		return nil, &backend.Error{Class: backend.ErrNotAuthorised}
+	}, nil
 }
 
 func TestWhereForeignSetsStay(t *testing.T) {

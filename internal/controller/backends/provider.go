@@ -66,6 +66,7 @@ type host struct {
 	list    Hosting
 	stop    context.CancelFunc
 	heard   chan struct{} // closed when it has answered, or failed to, for the first time
+	listed  bool          // else the servers are those of the account before, reached with the former credentials
 	servers []delivery.Server
 	trouble *controller.Outcome
 }
@@ -148,14 +149,22 @@ func (b *Controller) hostsHeard(ctx context.Context) {
 }
 
 // listed notes what was listed, and reports whether anything is new. What was listed before stays when nothing can be.
+// When a service refuses credentials that it has never taken, those before them are not to be used any more either.
 func (b *Controller) listed(h *host, kind string, servers []delivery.Server, err error) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	oldServers, oldTrouble := h.servers, h.trouble
-	if h.trouble = nil; err != nil {
-		h.trouble = problem(controller.ReasonOf(backend.Class(err)), "The zones of %s cannot be listed: %v.", kind, err)
-	} else {
-		h.servers = servers
+	switch class := backend.Class(err); {
+	case err == nil:
+		h.servers, h.listed, h.trouble = servers, true, nil
+	case class == backend.ErrNotAuthorised:
+		h.trouble = problem(controller.ReasonNotAuthorised,
+			"The zones of %s cannot be listed: %v. Correct the credentials, or what they are allowed.", kind, err)
+		if !h.listed {
+			h.servers = nil
+		}
+	default:
+		h.trouble = problem(controller.ReasonOf(class), "The zones of %s cannot be listed: %v.", kind, err)
 	}
 	return !slices.Equal(oldServers, h.servers) || !reflect.DeepEqual(oldTrouble, h.trouble)
 }

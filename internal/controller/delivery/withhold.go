@@ -9,15 +9,16 @@ import (
 	"github.com/zonefold/zonefold/internal/dnsname"
 )
 
-// Stopped reports whether what a Place was reached with is not there any more: its credentials, or a spec that can be
-// read. What is only not known yet, or cannot be listed now, stops nothing. Nor does a key of those who copy zones from
-// this process.
+// Stopped reports whether what a Place was reached with is not there any more: its credentials, in whose place there
+// may be others that are refused, or a spec that can be read. What is only not known yet, or cannot be listed now, stops
+// nothing. Nor does a key of those who copy zones from this process.
 func (p *Place) Stopped() bool {
 	if p.Problem == nil || len(p.Servers) > 0 || p.Kind == KindEmbedded {
 		return false
 	}
 	switch p.Problem.Reason {
-	case controller.ReasonSecretNotFound, controller.ReasonSecretForbidden, controller.ReasonInvalidSpec:
+	case controller.ReasonSecretNotFound, controller.ReasonSecretForbidden, controller.ReasonInvalidSpec,
+		controller.ReasonNotAuthorised:
 		return true
 	}
 	return false

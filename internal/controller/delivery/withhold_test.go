@@ -125,6 +125,29 @@ func TestWhatIsToldFollowsASecretThatGoesAndComes(t *testing.T) {
 	})
 }
 
+// TestFormerCredentialsAreNotUsedWhenThoseOfNowAreRefused has a service refuse the only credentials that there are now.
+func TestFormerCredentialsAreNotUsedWhenThoseOfNowAreRefused(t *testing.T) {
+	play(t, func(s *stage) {
+		s.server("one", "example.org.", backendtest.Profile{})
+		s.place("one", nil)
+		s.zone("org", "example.org.", "one")
+		s.record("www", "www.example.org.", "192.0.2.1")
+		s.place("one", func(p *Place) {
+			o := controller.Not(controller.ReasonNotAuthorised, "The zones cannot be listed: BADKEY.")
+			p.Servers, p.Problem = nil, &o
+		})
+		s.record("www", "www.example.org.", "192.0.2.2")
+		if got := s.has("one", "example.org.", "www.example.org."); got != "192.0.2.1" {
+			t.Errorf("the server has been sent %q", got)
+		}
+		s.servedIs("org", "False BackendNotReady: Backend one cannot be used: The zones cannot be listed: BADKEY.")
+		s.place("one", nil)
+		if got := s.has("one", "example.org.", "www.example.org."); got != "192.0.2.2" {
+			t.Errorf("it serves %q with credentials that work", got)
+		}
+	})
+}
+
 // unlisted makes a Place one whose servers are not known now.
 func unlisted(p *Place) {
 	o := controller.Not(controller.ReasonUnavailable, "The zones cannot be listed.")
