@@ -94,7 +94,11 @@ func (p opener) credentials(ctx context.Context, o *v1alpha1.DNSRecord) (map[str
 	secret := &corev1.Secret{}
 	switch err := p.live.Get(ctx, key, secret); {
 	case apierrors.IsNotFound(err):
-		return nil, dialect.Misconfigured("there is no Secret %s; create it, or correct spec.secretRef.", key)
+		wayOut := "create it, or correct spec.secretRef"
+		if !o.DeletionTimestamp.IsZero() { // admission refuses each change of the spec
+			wayOut = "create it"
+		}
+		return nil, dialect.Misconfigured("there is no Secret %s; %s.", key, wayOut)
 	case apierrors.IsForbidden(err): // the object can be written to all the same: these are other rights
 		return nil, dialect.Misconfigured(
 			"the operator may not read the Secret %s (%v); grant its ServiceAccount the right to get it.", key, err)

@@ -153,6 +153,7 @@ func TestTheSecretIsGone(t *testing.T) {
 	w.delete("api")
 	w.start()
 	w.until("api", "Delete Error [ERR_CONFIGURATION_PROBLEM]")
+	w.complains("api", "there is no Secret "+w.ns+"/creds; create it. ") // the spec cannot be changed any more
 	w.secret("creds", s.secret)
 	w.until("api", "gone")
 	w.holds(s, "A api.example.org", "")
