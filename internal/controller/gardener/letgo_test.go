@@ -51,6 +51,12 @@ func TestWhatIsRefusedIsTriedAgain(t *testing.T) {
 	stranger(t, s, "alias.example.org", "203.0.113.1")
 	w.record("alias", "powerdns creds CNAME alias.example.org www.example.net")
 	w.until("alias", "Create Error [ERR_CONFIGURATION_PROBLEM]")
+	const wayOut = " (rejected). Other records may be at alias.example.org., where a CNAME has to be alone; " +
+		"remove them, or delete this DNSRecord."
+	said := w.get("alias").Status.LastError.Description
+	if !strings.HasSuffix(said, wayOut) || strings.Count(said, "(rejected)") > 1 {
+		t.Errorf("the error is %q, want one that ends with %q", said, wayOut)
+	}
 	stranger(t, s, "alias.example.org", "")
 	w.until("alias", "Create Succeeded")
 	w.holds(s, "CNAME alias.example.org", "120 www.example.net.")

@@ -2,11 +2,15 @@ package gardener
 
 import (
 	"errors"
+	"fmt"
 	"net"
+	"strings"
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/controller"
+	dialect "github.com/zonefold/zonefold/internal/dialect/gardener"
+	"github.com/zonefold/zonefold/internal/rr"
 )
 
 // hear takes over what the engine says about a hosted zone.
@@ -60,7 +64,7 @@ func (k *Controller) outcome(r *record, run *run) error {
 	passed := k.Clock().Sub(run.sent)
 	if p.generation > 0 && p.report.Seq >= run.seq {
 		if why, refused := p.report.Refused[r.key]; refused {
-			return &backend.Error{Class: backend.ErrRejected, Words: why.Reason, Cause: why.Cause, Temporary: why.Temporary}
+			return run.rejected(r.key, why)
 		}
 		s.unwait(r)
 		return nil
@@ -78,6 +82,20 @@ func (k *Controller) outcome(r *record, run *run) error {
 		return s.patient(r)
 	}
 	return errWaiting
+}
+
+// rejected is what a service has refused. It may not say itself what most often makes it refuse.
+func (run *run) rejected(key rr.Key, why engine.Refusal) error {
+	words := why.Reason
+	if run.step == Put && !why.Temporary && (why.Cause == "" || why.Cause == backend.CauseInvalid) {
+		hint := "A CNAME may be at %s, where nothing else can be beside it; remove it, or delete this DNSRecord."
+		if key.Type == rr.TypeCNAME {
+			hint = "Other records may be at %s, where a CNAME has to be alone; remove them, or delete this DNSRecord."
+		}
+		words = strings.TrimSuffix(words, ".") + ". " + fmt.Sprintf(hint, key.Name)
+	}
+	return &dialect.Problem{Detail: backend.Error{Class: backend.ErrRejected, Words: words, Cause: why.Cause,
+		Temporary: why.Temporary}}
 }
 
 // lost has the zone be found anew if it was only remembered, and is gone.
