@@ -123,7 +123,7 @@ func (w *Writer) settle(id zone.ID, err error, over bool) {
 		// A conflict means that a newer object is on its way: nothing to tell. It also means that the API server is there:
 		// what follows an outage does not wait for as long as that was.
 		if !apierrors.IsConflict(err) {
-			w.Log.Warn("writing failed; the operator tries again", "object", id.String(), "error", err)
+			w.Log.Warn("an object cannot be brought up to date; the operator tries again", "object", id.String(), "error", err)
 			w.fails(id, true)
 		} else if w.fails(id, false) {
 			w.queue.Forget(id)
