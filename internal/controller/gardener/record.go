@@ -26,6 +26,7 @@ type record struct {
 	made    bool                // its set may be at a service, even if the status says that it never was
 	told    bool                // the status says what has come of an attempt of this process to put its set
 	awaits  time.Time           // since when its removal waits for those of others; zero: it does not
+	lost    bool                // an event has said that its Cluster is not there
 	forced  time.Time           // since when it is to go whatever is left behind; zero: it is not
 }
 

@@ -2,6 +2,7 @@ package gardener_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -131,8 +132,21 @@ func TestAShootWithoutAClusterWaitsForIt(t *testing.T) {
 	case <-w.ctx.Done():
 		t.Fatal("nobody has looked for the Cluster")
 	}
+	select {
+	case <-missed: // it is looked for again
+	case <-w.ctx.Done():
+		t.Fatal("nobody looks for the Cluster again")
+	}
 	w.shoot("{status: {lastOperation: {state: Processing}}}")
 	w.until("api", "Create Succeeded")
+	var told []string
+	for len(w.events.Events) > 0 {
+		told = append(told, <-w.events.Events)
+	}
+	if want := "Warning NoCluster The namespace " + w.ns + " is one of a shoot, but there is no Cluster " + w.ns +
+		"; nothing is done until there is."; !slices.Equal(told, []string{want}) {
+		t.Errorf("the events are %q, want one: %q", told, want)
+	}
 }
 
 // missing is a Reader that tells of Clusters that were not there.

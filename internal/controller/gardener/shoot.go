@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -16,6 +17,7 @@ import (
 type shoot struct {
 	Failed bool // Gardener has given up, and nothing is done until it has not
 	Forced bool // it goes, whatever is left behind
+	Lost   bool // there is no Cluster for it
 }
 
 // shootOf reads the shoot that an object belongs to; the zero shoot where there is none. An object that goes by force
@@ -33,7 +35,7 @@ func shootOf(ctx context.Context, cached, live client.Reader, o *v1alpha1.DNSRec
 	}
 	cluster := blankCluster()
 	if err := live.Get(ctx, client.ObjectKey{Name: namespace}, cluster); err != nil {
-		return shoot{}, fmt.Errorf("reading the Cluster %s, which the namespace of a shoot needs: %w", namespace, err)
+		return shoot{Lost: apierrors.IsNotFound(err)}, fmt.Errorf("reading the Cluster %s, which the namespace of a shoot needs: %w", namespace, err)
 	}
 	return readShoot(cluster)
 }

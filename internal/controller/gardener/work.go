@@ -125,7 +125,7 @@ func (k *Controller) begin(ctx context.Context, r *record, run *run) (bool, erro
 		return true, nil
 	}
 	shoot, err := shootOf(ctx, k.Client, k.Live, o)
-	if err != nil {
+	if k.tellLost(r, kind, shoot.Lost); err != nil {
 		return false, &apiError{error: err}
 	}
 	if shoot.Failed {

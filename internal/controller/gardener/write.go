@@ -2,6 +2,7 @@ package gardener
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -47,6 +48,24 @@ func (k *Controller) reportSuccess(ctx context.Context, r *record, run *run) err
 		k.Events.Eventf(run.object, nil, "Normal", "Succeeded", string(run.kind), "%s", wordsOf(run.kind).done)
 	}
 	return nil
+}
+
+// tellLost has an event say, once, that nothing is done for want of a Cluster. The status says nothing of it: no
+// operation has begun.
+func (k *Controller) tellLost(r *record, kind v1alpha1.OperationType, lost bool) {
+	_, unlock := k.state.Lock()
+	o, told := r.object, r.lost
+	r.lost = lost
+	unlock()
+	if !lost || told {
+		return
+	}
+	text := fmt.Sprintf("The namespace %s is one of a shoot, but there is no Cluster %s; nothing is done until there is.",
+		o.Namespace, o.Namespace)
+	if kind == v1alpha1.TypeDelete {
+		text += " " + release
+	}
+	k.Events.Eventf(o, nil, "Warning", "NoCluster", string(kind), "%s", controller.Note(text))
 }
 
 // changeStatus writes what has changed of a status, if the object is as it is known: nobody else owns any of it, but
