@@ -18,10 +18,10 @@ var release, commit, date string
 // Info is what a program says of its build.
 type Info struct {
 	Version   string `json:"version"`
-	Commit    string `json:"commit,omitempty"`
-	Date      string `json:"date,omitempty"` // of the commit, RFC 3339
-	GoVersion string `json:"goVersion,omitempty"`
-	Platform  string `json:"platform,omitempty"`
+	Commit    string `json:"commit"`
+	Date      string `json:"date"` // of the commit, RFC 3339
+	GoVersion string `json:"goVersion"`
+	Platform  string `json:"platform"`
 }
 
 // Read returns what this program was built from.

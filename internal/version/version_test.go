@@ -39,9 +39,10 @@ func TestTheFlagVersion(t *testing.T) {
 	for _, c := range []struct{ name, value, want string }{
 		{"alone", "true", "operator v1.2.3 (commit 1234abcd, go1.26.8, linux/amd64)\n"},
 		{"text", "text", "operator v1.2.3 (commit 1234abcd, go1.26.8, linux/amd64)\n"},
-		{"json", "json", `{
+		{"json, where a field without a value is empty", "json", `{
   "version": "v1.2.3",
   "commit": "1234abcd",
+  "date": "",
   "goVersion": "go1.26.8",
   "platform": "linux/amd64"
 }
