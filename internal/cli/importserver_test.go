@@ -75,6 +75,11 @@ kind: Backend
 metadata: {name: keyless}
 spec: {powerdns: {url: "http://127.0.0.1:1", secretReff: {name: credentials}}}
 ---
+apiVersion: zonefold.dev/v1alpha1
+kind: Backend
+metadata: {name: choiceless}
+spec: {powerdns: {url: "http://127.0.0.1:1", secretRef: {name: credentials}}}
+---
 apiVersion: v1
 kind: Secret
 metadata: {name: credentials, namespace: zonefold-system}
@@ -186,6 +191,8 @@ func importsNothing(t *testing.T, bind, file, other, objects string) {
 			"the Backend broken at " + objects + ":"},
 		"a Backend without a Secret": {[]string{"backend", "keyless", "example.org", "-f", objects},
 			"backend keyless: its spec names no Secret; name it in secretRef"},
+		"a Backend whose Secret has several keys": {[]string{"backend", "choiceless", "example.org", "-f", objects},
+			"the Secret zonefold-system/credentials has 2 keys; choose one of them with secretRef.key"},
 		"a file that is no key":      {[]string{"axfr", bind, "example.org", "--tsig", file}, "contains no TSIG key"},
 		"a server that is not there": {[]string{"axfr", "127.0.0.1:1", "example.org"}, "connection refused"},
 	} {

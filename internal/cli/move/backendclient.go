@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
@@ -119,14 +118,9 @@ func (r Reached) Value(ctx context.Context, ref zonefold.SecretKeyRef) (string, 
 	if err != nil {
 		return "", err
 	}
-	key := ref.Key
-	if key == "" && len(data) == 1 {
-		key = slices.Collect(maps.Keys(data))[0]
+	value, err := dialect.ValueIn(data, ref.Key)
+	if err != nil {
+		return "", fmt.Errorf("the Secret %s/%s %w", namespace, ref.Name, err)
 	}
-	value, ok := data[key]
-	if !ok {
-		return "", fmt.Errorf("the Secret %s/%s has no key %q; it has %s", namespace, ref.Name, key,
-			strings.Join(slices.Sorted(maps.Keys(data)), ", "))
-	}
-	return strings.TrimSpace(string(value)), nil
+	return strings.TrimSpace(value), nil
 }

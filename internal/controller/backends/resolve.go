@@ -3,8 +3,6 @@ package backends
 import (
 	"cmp"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -171,23 +169,14 @@ func (r resolver) secret(ref v1alpha1.SecretKeyRef) (string, *controller.Outcome
 		return "", nil
 	}
 	s, where, trouble := r.consenting(ref.Namespace, ref.Name)
-	switch {
-	case trouble != nil:
+	if trouble != nil {
 		return "", trouble
-	case ref.Key == "" && len(s.Data) == 1:
-		for _, value := range s.Data {
-			return string(value), nil
-		}
-	case ref.Key == "":
-		return "", problem(controller.ReasonSecretNotFound, "Secret %s has %d keys; choose one of them with secretRef.key.",
-			where, len(s.Data))
 	}
-	value, ok := s.Data[ref.Key]
-	if !ok {
-		return "", problem(controller.ReasonSecretNotFound, "Secret %s has no key %q; it has %s.",
-			where, ref.Key, strings.Join(slices.Sorted(maps.Keys(s.Data)), ", "))
+	value, err := dialect.ValueIn(s.Data, ref.Key)
+	if err != nil {
+		return "", problem(controller.ReasonSecretNotFound, "Secret %s %v.", where, err)
 	}
-	return string(value), nil
+	return value, nil
 }
 
 // named is what a reference names, for people.

@@ -2,6 +2,9 @@ package backends
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/zonefold/zonefold/api/zonefold/v1alpha1"
@@ -44,4 +47,22 @@ func number(n *int32, standard int32) int32 {
 // KeyName reads the name of a key (RFC 8945 §4.2), whose last dot may be missing.
 func KeyName(spec *v1alpha1.TSIG) (dnsname.Name, error) {
 	return dnsname.Parse(strings.TrimSuffix(spec.KeyName, ".") + ".")
+}
+
+// ValueIn returns the value that a key names in a Secret's data: without a key, the only one. Its error is what follows
+// the name of the Secret in a sentence, and tells no value.
+func ValueIn(data map[string][]byte, key string) (string, error) {
+	if key == "" && len(data) == 1 {
+		for _, value := range data {
+			return string(value), nil
+		}
+	}
+	if key == "" {
+		return "", fmt.Errorf("has %d keys; choose one of them with secretRef.key", len(data))
+	}
+	value, ok := data[key]
+	if !ok {
+		return "", fmt.Errorf("has no key %q; it has %s", key, strings.Join(slices.Sorted(maps.Keys(data)), ", "))
+	}
+	return string(value), nil
 }
