@@ -132,12 +132,17 @@ type questionAbout struct {
 // NewQuestion reads what explain is asked about: NAME [TYPE], or KIND/NAME.
 func NewQuestion(args []string) (questionAbout, error) {
 	var q questionAbout
-	if kind, name, ok := strings.Cut(args[0], "/"); ok && manifest.KnowsKind(kind) {
-		if len(args) > 1 {
+	if kind, name, ok := strings.Cut(args[0], "/"); ok && !strings.HasSuffix(name, ".") { // no object's name ends so
+		switch known := manifest.KnowsKind(kind); {
+		case known && len(args) > 1:
 			return q, fmt.Errorf("%s is an object, which takes no second argument", plain.Line(args[0]))
+		case known:
+			q.kind, q.object = strings.ToLower(kind), name
+			return q, nil
+		case !strings.HasSuffix(strings.ToLower(name), ".in-addr.arpa"): // RFC 2317 has zones such as 0/25.2.0.192 there
+			return q, fmt.Errorf("%q in %q is no kind of objects; known are %s; end a domain name that has a slash with a dot",
+				kind, args[0], strings.Join(manifest.KindNames(), ", "))
 		}
-		q.kind, q.object = strings.ToLower(kind), name
-		return q, nil
 	}
 	name, err := command.ZoneName(args[0])
 	if err != nil || name.IsZero() {

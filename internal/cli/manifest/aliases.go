@@ -1,6 +1,9 @@
 package manifest
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // IsCalled reports whether people may call an object's kind so: as kubectl has it, by its kind or resource, with or
 // without its group, such as "dnsrecords.extensions.gardener.cloud".
@@ -21,6 +24,16 @@ func KnowsKind(alias string) bool {
 		}
 	}
 	return false
+}
+
+// KindNames returns what people call the kinds, in the order of the alphabet.
+func KindNames() []string {
+	var out []string
+	for _, k := range kinds {
+		out = append(out, strings.ToLower(k.name))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 func (k *kind) isCalled(alias string) bool {
