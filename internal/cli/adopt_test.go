@@ -8,12 +8,14 @@ import (
 	"github.com/zonefold/zonefold/internal/testcluster"
 )
 
-// adoptZone is a zone of which the external-dns "prod" has one set that an object asks for, and one that none does.
+// adoptZone is a zone of which the external-dns "prod" has two sets that objects ask for, and one that none does.
 const adoptZone = `adopt.example. 300 IN SOA ns1.adopt.example. hostmaster.adopt.example. 7 7200 900 1209600 300
 adopt.example. 3600 IN NS ns1.adopt.example.
 ns1.adopt.example. 300 IN A 192.0.2.53
 www.adopt.example. 300 IN A 192.0.2.1
 a-www.adopt.example. 300 IN TXT "heritage=external-dns,external-dns/owner=prod"
+app.adopt.example. 300 IN A 192.0.2.3
+a-app.adopt.example. 300 IN TXT "heritage=external-dns,external-dns/owner=prod"
 old.adopt.example. 300 IN A 192.0.2.2
 a-old.adopt.example. 300 IN TXT "heritage=external-dns,external-dns/owner=prod"
 `
@@ -55,6 +57,14 @@ kind: Record
 metadata: {name: www, namespace: adopt}
 spec: {domainName: www.adopt.example., type: A, rdata: 192.0.2.1}
 ---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: app
+  namespace: adopt
+  annotations: {external-dns.alpha.kubernetes.io/target: 192.0.2.3}
+spec: {rules: [{host: app.adopt.example}]}
+---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: adopt-reader}
@@ -89,8 +99,12 @@ func TestAPlaceIsTakenAndGivenBack(t *testing.T) {
 		{"a look at what taking it would do", []string{"adopt"}, 2,
 			"  - a-www.adopt.example. 300 IN TXT \"heritage=external-dns,external-dns/owner=prod\"\n", `[{}] Sync`},
 		{"what that comes to", []string{"adopt"}, 2,
-			"Backend adopt: 1 set of \"prod\" that objects ask for become zonefold's, 1 that no object asks for stay\n" +
+			"Backend adopt: 2 sets of \"prod\" that objects ask for become zonefold's, 1 that no object asks for stay\n" +
 				"Nothing is written yet; add --yes to do it.\n", `[{}] Sync`},
+		{"what it comes to without what sources ask for", []string{"adopt", "--sources=false"}, 2,
+			"Backend adopt: 1 set of \"prod\" that objects ask for become", `[{}] Sync`},
+		{"what may not be seen", []string{"adopt", "--as", "adopt-reader"}, 2,
+			"Not seen: You may not list ", `[{}] Sync`},
 		{"taking it without the right", []string{"adopt", "--yes", "--as", "adopt-reader"}, 1,
 			"backends.zonefold.dev \"adopt\" is forbidden", `[{}] Sync`},
 		{"giving back what nobody took", []string{"disown", "--yes"}, 1, "have no entry with the owner \"prod\"", `[{}] Sync`},

@@ -41,8 +41,8 @@ so its answers do not change; sets shown as changed do.
 An owner counts for every zone of the Backend that has a Zone, and adopt shows all of them.
 Sets of the owner that no object asks for stay as they are and are marked with =. Write
 Records for them. Options of external-dns such as --txt-prefix must be in spec.registries
-first: docs/migrating-from-external-dns.md. You need the rights for diff, and the right to
-patch the Backend.
+first: docs/migrating-from-external-dns.md. You need the rights for diff with --sources, and
+the right to patch the Backend.
 
 Exit codes: 0 if zonefold has taken over; 2 if --yes is missing; 1 if anything went wrong. In
 that case nothing is written.`,
@@ -88,6 +88,8 @@ func newHandover(env command.Env, cmd *cobra.Command, next func(*handover) (*ste
 	f.StringVarP(&flags.diff.In.InputFlags.Namespace, "namespace", "n", "",
 		"the namespace to look in if you may not list all (default: that of the context)")
 	flags.diff.In.Cluster.RegisterConnection(cmd)
+	f.BoolVar(&flags.diff.In.Sources, "sources", true,
+		"read Services, Ingresses, routes and the like, too; false is for an operator without --source")
 	f.StringVar(&flags.owner, "external-dns-owner", "", "the --txt-owner-id of the external-dns")
 	f.StringArrayVar(&flags.diff.backends, "backend", nil, "the Backend (default: the only one of the zone)")
 	command.CompleteFlag(cmd, "backend", command.CompleteBackends(env, &flags.diff.In.Cluster))
@@ -140,7 +142,7 @@ func (f *adoptFlags) run(
 		if err != nil {
 			return nil, err
 		}
-		found := &Compared{Zones: CompareAll(ctx, jobs, f.diff.Timeout, p)}
+		found := &Compared{Zones: CompareAll(ctx, jobs, f.diff.Timeout, p), Unseen: objects.Unseen}
 		for i := range found.Zones {
 			if z := &found.Zones[i]; z.Error != "" {
 				return nil, errors.New(z.Title())
@@ -190,9 +192,10 @@ func (c *Comparing) handedOver(name dnsname.Name) (*zonefold.Backend, error) {
 func (f *adoptFlags) take(ctx context.Context, env command.Env, c *command.Cluster, b *zonefold.Backend,
 	s *step) error {
 	writes := s.spec != nil && f.yes
-	h := HandedOver{Backend: b.Name, Zones: []comparedZone{}, Message: s.says, Written: writes, Done: s.done}
+	h := HandedOver{Backend: b.Name, Zones: []comparedZone{}, Message: s.says, Written: writes, Done: s.done,
+		Unseen: []string{}}
 	if s.shown != nil {
-		h.Zones = append(h.Zones, s.shown.Zones...)
+		h.Zones, h.Unseen = append(h.Zones, s.shown.Zones...), append(h.Unseen, s.shown.Unseen...)
 	}
 	if writes {
 		if err := change(ctx, c, b, s.spec); err != nil {

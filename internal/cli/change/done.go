@@ -63,4 +63,5 @@ type HandedOver struct {
 	Message string         `json:"message"`
 	Written bool           `json:"written"` // by --yes
 	Done    bool           `json:"done"`    // there is no other step
+	Unseen  []string       `json:"unseen"`  // what of a cluster could not be seen
 }
