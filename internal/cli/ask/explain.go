@@ -34,7 +34,8 @@ If nobody asks for a name, explain prints the objects that would create it, for 
 given with -n (default: the namespace of the Zone).
 
 The objects are read from files with -f, otherwise from the cluster as far as you may list
-them. explain says what it could not see, and where the status of an object disagrees.
+them; Services, Ingresses, routes and the like with --sources, or if KIND is one of them.
+explain says what it could not see, and where the status of an object disagrees.
 
 It asks servers whose addresses it knows: those of rfc2136 Backends, and those given with
 --server. If inspect.enabled is set in the operator's chart, it also says what the operator
@@ -83,6 +84,7 @@ func (x *explaining) run(ctx context.Context, env command.Env, args []string) er
 	if x.watch && x.in.FromFiles() {
 		return errors.New("--watch follows a cluster, not files; remove -f, or use zonefold serve, which follows files")
 	}
+	x.in.Sources = x.in.Sources || manifest.IsSource(q.kind)
 	return command.UntilDone(ctx, env, func(env command.Env, p *command.Progress) error {
 		look := func(env command.Env) error {
 			e, err := x.explain(ctx, env, p, q, ask)
@@ -117,6 +119,9 @@ func (x *explaining) explain(ctx context.Context, env command.Env, p *command.Pr
 	p.Begin("asking servers", 0)
 	e.Servers = explainer.Ask(ctx, e, ask)
 	e.Advise()
+	if objects.Cluster && !x.in.Sources {
+		e.Unseen = append(e.Unseen, "Services, Ingresses, routes and the like are not read; add --sources.")
+	}
 	p.End()
 	return e, nil
 }

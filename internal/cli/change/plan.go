@@ -86,7 +86,7 @@ func readBoth(
 	}
 	old := command.ObjectFlags{InputFlags: command.InputFlags{Files: against, Namespace: f.InputFlags.Namespace},
 		Cluster: f.Cluster,
-		Sources: f.Sources}
+		Sources: f.Sources || slices.ContainsFunc(changed.Objects, func(o *manifest.Object) bool { return o.Source != nil })}
 	if before, err = old.Read(ctx, env, p); err != nil {
 		return nil, nil, err
 	}

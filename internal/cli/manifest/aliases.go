@@ -26,6 +26,12 @@ func KnowsKind(alias string) bool {
 	return false
 }
 
+// IsSource reports whether people may call a kind so that asks for names by what it is there for, or that such ones
+// depend on.
+func IsSource(alias string) bool {
+	return slices.ContainsFunc(Resources(), func(r Resource) bool { return r.Source && r.IsCalled(alias) })
+}
+
 // KindNames returns what people call the kinds, in the order of the alphabet.
 func KindNames() []string {
 	var out []string
