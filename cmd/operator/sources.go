@@ -43,7 +43,7 @@ func sourceFlags(f *flag.FlagSet, o *sourceOptions) {
 		return nil
 	})
 	f.StringVar(&d.Namespace, "source-namespace", "", "`namespace` of the objects to read (default all)")
-	f.StringVar(&d.NodeNamespace, "node-namespace", "kube-system",
+	f.StringVar(&d.NodeNamespace, "node-namespace", meaning.NodeNamespace,
 		"`namespace` to which Zones must delegate the names of Nodes")
 	f.Func("label-filter", "label `selector` of the objects to read", selector(&d.Labels))
 	f.Func("annotation-filter", "annotation `selector` of the objects to read", selector(&d.Annotations))

@@ -30,7 +30,8 @@ type wished struct {
 }
 
 func newWishes() *wishes {
-	return &wishes{sources.NewInventory(sources.Options{}), map[zone.ID]bool{}, map[zone.ID]*wished{}}
+	options := sources.Options{NodeNamespace: sources.NodeNamespace}
+	return &wishes{sources.NewInventory(options), map[zone.ID]bool{}, map[zone.ID]*wished{}}
 }
 
 // put takes an object in. One that does not count is as if it were not there.

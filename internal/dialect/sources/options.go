@@ -9,6 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
+// NodeNamespace is as which Nodes ask for names unless an installation says otherwise.
+const NodeNamespace = "kube-system"
+
 // Options are the choices of an installation, by the names and meanings of external-dns' flags.
 type Options struct {
 	Namespace   string          // whose objects count; "": all
