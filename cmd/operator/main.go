@@ -162,32 +162,6 @@ func parse(args []string, env func(string) string) (options, error) {
 	return o, err
 }
 
-// check says which flags do not go together.
-func (o *options) check() error {
-	unanswered := !binds(o.dns)
-	switch {
-	case !unanswered && !o.dialects.has(dialectKubizone):
-		return fmt.Errorf(
-			"--dns-bind-address needs a dialect with zones to answer for: add %s to --dialects, or set --dns-bind-address=0",
-			dialectKubizone)
-	case o.externalDNS.on() && unanswered:
-		return errors.New(
-			"--external-dns-bind-address needs the operator's own name server; also set --dns-bind-address, such as :5353")
-	case o.inspects() && !o.admission.on():
-		return errors.New(
-			"--inspect-bind-address needs the certificate of admission; also set --admission-bind-address, such as :9443")
-	case len(o.sources.names) > 0 && !o.dialects.has(dialectKubizone):
-		return fmt.Errorf("--source needs Zones that admit names; add %s to --dialects", dialectKubizone)
-	}
-	if err := o.sources.check(); err != nil {
-		return err
-	}
-	if err := bindydialect.CheckSidecarImage(o.fleet.BindcarImage); err != nil {
-		return fmt.Errorf("--bindcar-image: %w; name one of zonefold's", err)
-	}
-	return nil
-}
-
 func run(ctx context.Context, args []string, env func(string) string) error {
 	o, err := parse(args, env)
 	if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -12,18 +13,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// namespaceList is a flag with namespaces, separated by commas.
+// namespaceList is a flag with namespaces, separated by commas. An empty list would not restrict anything.
 type namespaceList []string
 
 func (l *namespaceList) String() string { return strings.Join(*l, ",") }
 
 // Set implements flag.Value.
 func (l *namespaceList) Set(text string) error {
-	*l = nil
-	for name := range strings.SplitSeq(text, ",") {
-		if name = strings.TrimSpace(name); name != "" {
-			*l = append(*l, name)
-		}
+	*l = listed(text)
+	if len(*l) == 0 {
+		return errors.New("it names no namespace; without the flag, all are meant")
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -34,10 +33,8 @@ import (
 // read from only, and nothing that no dialect reads.
 func cacheOptions(o options) cache.Options {
 	namespaces := map[string]cache.Config{o.namespace: {}}
-	for name := range strings.SplitSeq(o.credentials, ",") {
-		if name = strings.TrimSpace(name); name != "" {
-			namespaces[name] = cache.Config{}
-		}
+	for _, name := range listed(o.credentials) {
+		namespaces[name] = cache.Config{}
 	}
 	return cache.Options{
 		DefaultTransform: kubizone.Compact(),
