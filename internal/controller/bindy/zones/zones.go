@@ -128,8 +128,9 @@ type Zones struct {
 type state struct {
 	z           *Zones
 	homes       *dialect.Homes
-	known       map[zone.ID]*known  // DNSZones and records
-	fleets      map[zone.ID]fleetOf // of DNSZones, and of assignments
+	known       map[zone.ID]*known      // DNSZones and records
+	counted     map[zone.ID]zone.Reason // by what metrics say of these
+	fleets      map[zone.ID]fleetOf     // of DNSZones, and of assignments
 	hosts       map[client.ObjectKey]*host
 	parting     map[client.ObjectKey][]v1beta1.InstanceZone // zones that go when the status of an instance lists them
 	follows     map[zone.ID]map[types.UID]*follow           // of zones, by pod
@@ -202,8 +203,9 @@ func (z *Zones) knowNothing() {
 	st, unlock := z.state.Lock()
 	defer unlock()
 	*st = state{
-		z: z, homes: dialect.NewHomes(), known: map[zone.ID]*known{}, fleets: map[zone.ID]fleetOf{},
-		hosts: map[client.ObjectKey]*host{}, follows: map[zone.ID]map[types.UID]*follow{}, notified: map[zone.ID]uint32{},
+		z: z, homes: dialect.NewHomes(), known: map[zone.ID]*known{}, counted: map[zone.ID]zone.Reason{},
+		fleets: map[zone.ID]fleetOf{},
+		hosts:  map[client.ObjectKey]*host{}, follows: map[zone.ID]map[types.UID]*follow{}, notified: map[zone.ID]uint32{},
 		parting: map[client.ObjectKey][]v1beta1.InstanceZone{}, telling: map[telling]int{},
 		names: newNameIndex(), gone: map[zone.ID]zone.ID{}, due: map[client.ObjectKey]time.Time{},
 		assignments: map[zone.ID]assignment{}, takenOver: map[zone.ID]bool{},
@@ -279,6 +281,9 @@ func (z *Zones) settled(s core.Settlement) {
 			k.taken = o.Version
 		}
 	}
+	for _, id := range s.Delta.Verdicts {
+		st.count(id, s.View)
+	}
 	news := st.judged(s)
 	unlock()
 	t, done := z.settling.Lock()
@@ -300,6 +305,15 @@ func (z *Zones) settled(s core.Settlement) {
 		if o.ID.Kind != v1beta1.KindZone {
 			z.records.EnqueueAfter(o.ID, grace)
 		}
+	}
+}
+
+// count keeps the metric of verdicts.
+func (st *state) count(id zone.ID, w *zone.World) {
+	v, ok := w.Verdict(id)
+	st.z.Metrics.Judged(id.Kind, string(st.counted[id]), string(v.Reason))
+	if st.counted[id] = v.Reason; !ok {
+		delete(st.counted, id)
 	}
 }
 
