@@ -158,7 +158,7 @@ func withTheToken() []attempt {
 				`{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {namespace: victim, name: stolen}, spec: {domainName: stolen.example.org., type: A, rdata: 192.0.2.66}}`))
 		},
 	}, {
-		aThief, "makes somebody's fleet run another image", "the policy `zonefold-fleets`",
+		aThief, "changes or deletes a Bind9Cluster that somebody wrote", "the policy `zonefold-fleets`",
 		func(s *site) {
 			s.policy("fleets", s.rewrites(victimsFleet, `{"spec":{"image":{"image":"zonefold/evil:1"}}}`))
 			s.policy("fleets", s.thief().Delete(s.ctx, objects(victimsFleet)[0]))
