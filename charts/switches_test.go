@@ -11,6 +11,7 @@ import (
 	networking "k8s.io/api/networking/v1"
 	policy "k8s.io/api/policy/v1"
 	rbac "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -281,11 +282,29 @@ func TestImagesAreNamedByDigestElseByTag(t *testing.T) {
 		"": "zonefold/operator:" + load(t).AppVersion(),
 		"image: {repository: example.org:5000/dns/operator, tag: dev}": "example.org:5000/dns/operator:dev",
 		"image: {tag: 1}":        "zonefold/operator:1", // as --set image.tag=1 has it
+		"image: {tag: 0}":        "zonefold/operator:0",
+		"image: {tag: null}":     "zonefold/operator:" + load(t).AppVersion(),
 		"image: {tag: 20261123}": "zonefold/operator:20261123",
 		`image: {tag: dev, digest: "sha256:` + digest + `"}`: "zonefold/operator@sha256:" + digest,
 	} {
 		if got := container(t, mustRender(t, values)).Image; got != want {
 			t.Errorf("the image with %q is %s, and should be %s", values, got, want)
+		}
+	}
+}
+
+func TestPodsSpreadAsTheirConstraintsSay(t *testing.T) {
+	for values, want := range map[string]*metav1.LabelSelector{
+		"": {MatchLabels: map[string]string{"app.kubernetes.io/name": "zonefold-operator"}},
+		"labelSelector: {matchExpressions: [{key: a, operator: Exists}]}": {
+			MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: metav1.LabelSelectorOpExists}}},
+		"labelSelector: {matchLabels: {a: b}}": {MatchLabels: map[string]string{"a": "b"}},
+		"labelSelector: {}":                    {},
+	} {
+		r := mustRender(t, "topologySpreadConstraints: [{maxSkew: 1, topologyKey: rack, "+values+"}]")
+		got := deployment(t, r).Spec.Template.Spec.TopologySpreadConstraints
+		if len(got) != 1 || got[0].TopologyKey != "rack" || !cmp.Equal(got[0].LabelSelector, want) {
+			t.Errorf("with %q the Pods spread by %+v, not by %v", values, got, want)
 		}
 	}
 }

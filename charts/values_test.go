@@ -110,6 +110,30 @@ func TestWrongValuesAreRefused(t *testing.T) {
 	}
 }
 
+// TestGroupsOfValuesStay takes each group of values away, as null does.
+func TestGroupsOfValuesStay(t *testing.T) {
+	var schema map[string]any
+	if err := yaml.Unmarshal(load(t).Schema, &schema); err != nil {
+		t.Fatal(err)
+	}
+	var look func(schema map[string]any, before, after string)
+	look = func(schema map[string]any, before, after string) {
+		properties, _ := schema["properties"].(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(properties)) {
+			property, _ := properties[name].(map[string]any)
+			if _, nested := property["properties"]; !nested || name == "resources" { // which Pods need not have
+				continue
+			}
+			values := before + name + ": null" + after
+			if _, err := render(t, values); err == nil || !strings.Contains(err.Error(), "missing property '"+name+"'") {
+				t.Errorf("%s is answered %v", values, err)
+			}
+			look(property, before+name+": {", "}"+after)
+		}
+	}
+	look(schema, "", "")
+}
+
 func TestAnotherChartMayHaveThisOneInIt(t *testing.T) {
 	mustRender(t, `global: {imageRegistry: example.org}`)
 }

@@ -19,8 +19,9 @@ app.kubernetes.io/name: zonefold-operator
 {{/* imageOf takes a list: the root, and what values say of an image. */}}
 {{- define "zonefold.imageOf" -}}
 {{- $image := index . 1 -}}
-{{- $tag := $image.tag | default (index . 0).Chart.AppVersion -}}
-{{- if not (kindIs "string" $tag) -}}{{- $tag = int64 $tag -}}{{- end -}}
+{{- $tag := $image.tag -}}
+{{- if or (kindIs "float64" $tag) (kindIs "int64" $tag) -}}{{- $tag = int64 $tag | toString -}}{{- end -}}
+{{- $tag = $tag | default (index . 0).Chart.AppVersion -}}
 {{- if $image.digest -}}
 {{ $image.repository }}@{{ $image.digest }}
 {{- else -}}
