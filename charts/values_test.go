@@ -95,6 +95,8 @@ func TestWrongValuesAreRefused(t *testing.T) {
 			"at '/console/hosts/0'"},
 		"what the console holds has no unit": {`console: {objects: "32"}`, "at '/console/objects'"},
 		"nobody fits into the console":       {`console: {people: 0}`, "at '/console/people': minimum: got 0, want 1"},
+		"nobody vouches for the names of clients": {`admission: {clientCA: {names: [api]}}`,
+			"at '/admission/clientCA/configMap': minLength: got 0, want 1"},
 		"a label is a number": {`podLabels: {a: 1}`,
 			"at '/podLabels/a': got number, want string"},
 	} {

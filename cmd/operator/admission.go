@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -106,13 +105,7 @@ func (o admissionOptions) readClients() (admission.Clients, error) {
 	if err != nil {
 		return admission.Clients{}, fmt.Errorf("reading --admission-client-ca-file: %w", err)
 	}
-	var names []string
-	for name := range strings.SplitSeq(o.clients, ",") {
-		if name = strings.TrimSpace(name); name != "" {
-			names = append(names, name)
-		}
-	}
-	return admission.NewClients(pem, names)
+	return admission.NewClients(pem, listed(o.clients))
 }
 
 func splitAddress(text string) (host string, port int, err error) {
@@ -146,11 +139,7 @@ func newKeeper(ctx context.Context, m *parts) (*admission.Keeper, error) {
 		Policy:    admission.Policy{Names: []string{service}, Lifetime: m.options.admission.lifetime, Rand: rand.Reader},
 		Namespace: m.namespace, APIService: apiService, Client: c, Cache: objects, Clock: time.Now, Log: m.log,
 	}
-	for name := range strings.SplitSeq(m.options.admission.names, ",") {
-		if name = strings.TrimSpace(name); name != "" {
-			k.Names = append(k.Names, name)
-		}
-	}
+	k.Names = append(k.Names, listed(m.options.admission.names)...)
 	if err := k.Follow(ctx); err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func (o *options) check() error {
 	case len(o.sources.names) > 0 && !o.dialects.has(dialectKubizone):
 		return fmt.Errorf("--source needs Zones that admit names; add %s to --dialects", dialectKubizone)
 	}
-	if err := errors.Join(o.checkAmounts(), o.checkNames(), o.sources.check()); err != nil {
+	if err := errors.Join(o.checkAmounts(), o.checkNames(), o.checkFiles(), o.sources.check()); err != nil {
 		return err
 	}
 	if err := bindydialect.CheckSidecarImage(o.fleet.BindcarImage); err != nil {
@@ -72,6 +72,29 @@ func (o *options) checkNames() error {
 	if account := o.fleet.ServiceAccount; len(validation.IsDNS1123Subdomain(account)) > 0 {
 		return fmt.Errorf("--service-account is %q; it takes the name of a ServiceAccount, such as zonefold-operator",
 			account)
+	}
+	return nil
+}
+
+// checkFiles says which flags would do nothing, so that others are let in than somebody has asked for.
+func (o *options) checkFiles() error {
+	a := &o.admission
+	const off = "%s is for admission, which is off; also set --admission-bind-address, such as :9443"
+	switch {
+	case a.clients != "" && a.clientCA == "":
+		return errors.New("--admission-client-names needs the authorities of these clients; also set " +
+			"--admission-client-ca-file")
+	case a.clients != "" && len(listed(a.clients)) == 0:
+		return fmt.Errorf("--admission-client-names is %q, without a name; without the flag, any is accepted", a.clients)
+	case a.clientCA != "" && !a.on():
+		return fmt.Errorf(off, "--admission-client-ca-file")
+	case a.certDir != "" && !a.on():
+		return fmt.Errorf(off, "--admission-cert-dir")
+	case o.metrics.certDir != "" && !o.metrics.protected:
+		return errors.New("--metrics-cert-dir is for protected metrics; also set --metrics-protected")
+	case o.externalDNS.certDir != "" && !o.externalDNS.on():
+		return errors.New("--external-dns-cert-dir is for the server of external-dns' protocol, which is off; also set " +
+			"--external-dns-bind-address, such as :8888")
 	}
 	return nil
 }

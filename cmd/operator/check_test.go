@@ -6,6 +6,7 @@ import (
 )
 
 func TestFlagsTakeWhatMakesSense(t *testing.T) {
+	const reviews = "--admission-bind-address=:9443"
 	for _, c := range []struct {
 		sentence string
 		args     string // separated by blanks, of which "~" stands for one
@@ -29,6 +30,21 @@ func TestFlagsTakeWhatMakesSense(t *testing.T) {
 		{"Secrets of no namespace", "--secrets-namespaces=,", "it names no namespace; without the flag, all are meant"},
 		{"Secrets of a namespace that cannot be", "--secrets-namespaces=a,B", `--secrets-namespaces is "B"`},
 		{"credentials of a namespace that cannot be", "--credentials-namespaces=a,B", `--credentials-namespaces is "B"`},
+
+		{"admission for some", reviews + " --admission-client-ca-file=ca.crt --admission-client-names=api", ""},
+		{"names that nobody vouches for", reviews + " --admission-client-names=api",
+			"--admission-client-names needs the authorities of these clients; also set --admission-client-ca-file"},
+		{"names that are none", reviews + " --admission-client-ca-file=ca.crt --admission-client-names=,",
+			"--admission-client-names is \",\", without a name"},
+		{"clients of no admission", "--admission-client-ca-file=ca.crt",
+			"--admission-client-ca-file is for admission, which is off; also set --admission-bind-address"},
+		{"a certificate of no admission", "--admission-cert-dir=certs",
+			"--admission-cert-dir is for admission, which is off; also set --admission-bind-address"},
+		{"a certificate of metrics for everybody", "--metrics-cert-dir=certs",
+			"--metrics-cert-dir is for protected metrics; also set --metrics-protected"},
+		{"a certificate of no server for external-dns", "--external-dns-cert-dir=certs",
+			"--external-dns-cert-dir is for the server of external-dns' protocol, which is off; also set " +
+				"--external-dns-bind-address"},
 	} {
 		t.Run(c.sentence, func(t *testing.T) {
 			args := strings.Fields(c.args)
