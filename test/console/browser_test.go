@@ -130,6 +130,16 @@ func (b *browser) await(what string, parts ...string) {
 	})
 }
 
+// concludes waits until the page has a sentence on what was done: neither JSON nor escapes.
+func (b *browser) concludes(what string, parts ...string) {
+	b.t.Helper()
+	b.await(what, parts...)
+	said := evaluate[string](b, `document.querySelector('[role="status"]').textContent`)
+	if strings.ContainsAny(said, `{\`) {
+		b.t.Errorf("%s: the page says %s", what, said)
+	}
+}
+
 // look opens a page, and judges it.
 func (b *browser) look(url string) {
 	b.t.Helper()

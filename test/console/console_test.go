@@ -62,7 +62,7 @@ func (s *site) approves(t *testing.T, b *browser, base string) {
 	b.do(chromedp.Click("#approve"), chromedp.WaitVisible(`form[action="/act"][method="post"] button`))
 	b.judge("the page that asks")
 	b.do(chromedp.Click(`form[action="/act"][method="post"] button`), chromedp.WaitVisible(`[role="status"]`))
-	b.await("it is approved", "is approved: old-")
+	b.concludes("it is approved", "is approved: old-")
 	b.do(chromedp.Click("#back"))
 	testcluster.Eventually(s.ctx, t, "the deletions are made", func() string {
 		if all := b.text(); strings.Contains(all, "Deletions are held") {
@@ -77,16 +77,16 @@ func (s *site) freezes(t *testing.T, b *browser, base string) {
 	yes := `form[action="/act"][method="post"] button`
 	b.do(chromedp.Navigate(base+"/zone?"+ofZone("a")), chromedp.Click("#freeze"), chromedp.WaitVisible("#reason"),
 		chromedp.SendKeys("#reason", "moving <b>"), chromedp.Click(yes), chromedp.WaitVisible(`[role="status"]`))
-	b.await("it is frozen", "is frozen at serial", "moving <b>")
+	b.concludes("it is frozen", "is frozen at serial", "moving <b>")
 	b.do(chromedp.Click("#back"), chromedp.WaitVisible("#thaw"))
 	b.judge("the page of a frozen zone")
 	b.do(chromedp.Click("#thaw"), chromedp.WaitVisible(yes), chromedp.Click(yes), chromedp.WaitVisible(`[role="status"]`))
-	b.await("it is thawed", "follows its objects again")
+	b.concludes("it is thawed", "follows its objects again")
 	b.do(chromedp.Navigate(base+"/history?"+ofZone("a")), chromedp.WaitVisible("#rollback-0"))
 	b.judge("the history")
 	b.do(chromedp.Click("#rollback-0"), chromedp.WaitVisible(yes))
 	b.await("what goes back", "goes back to serial")
 	b.judge("the page that asks")
 	b.do(chromedp.Click(yes), chromedp.WaitVisible(`[role="status"]`))
-	b.await("it is rolled back", "to serial")
+	b.concludes("it is rolled back", "to serial")
 }

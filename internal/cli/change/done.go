@@ -24,7 +24,7 @@ func (f *Freezing) print(z *command.FoundZone, sentence string) error {
 	if z.Serial != 0 {
 		d.Serial = &z.Serial
 	}
-	return f.out.Print(f.Env, d, func(out io.Writer) {
+	return f.Form.Print(f.Env, d, func(out io.Writer) {
 		if sentence != "" {
 			fmt.Fprintln(out, plain.Line(sentence))
 		}

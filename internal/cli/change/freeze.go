@@ -20,13 +20,12 @@ type Freezing struct {
 	Env     command.Env
 	Flags   command.ClusterFlags
 	Timeout time.Duration
-
-	out command.Output
+	Form    command.Output
 }
 
 func (f *Freezing) register(cmd *cobra.Command) {
 	f.Flags.Register(cmd)
-	f.out.Register(cmd)
+	f.Form.Register(cmd)
 	cmd.ValidArgsFunction = command.CompleteZones(f.Env, &f.Flags, &f.Flags.Namespace)
 	cmd.Flags().DurationVar(&f.Timeout, "timeout", 30*time.Second,
 		"how long to wait until the operator confirms it; 0: do not wait")

@@ -72,7 +72,7 @@ func (r *RollingBack) ask(ctx context.Context, c *command.Cluster, z *command.Fo
 		return err
 	}
 	shown := r.Env.Stdout
-	if r.out != command.OutputText {
+	if r.Form != command.OutputText {
 		shown = r.Env.Stderr
 	}
 	for line := range strings.Lines(diff.Text(edits)) {

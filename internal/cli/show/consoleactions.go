@@ -196,9 +196,10 @@ func (w *consoleWorld) Do(ctx context.Context, a console.Action, plan string) (s
 			return "", errors.Join(err, errOtherPlan)
 		}
 		err = approval.Approve(ctx, ref, plan)
-		return said.String(), err
+		return strings.TrimSpace(said.String()), err
 	}
-	f := change.RollingBack{Freezing: change.Freezing{Env: w.env, Flags: w.flags.Cluster, Timeout: actionTakes}}
+	f := change.RollingBack{Freezing: change.Freezing{Env: w.env, Flags: w.flags.Cluster, Timeout: actionTakes,
+		Form: command.OutputText}}
 	f.Env.Stdout = &said
 	told := map[console.Verb]func(*command.FoundZone) string{console.Freeze: f.Frozen, console.Thaw: f.Thawed}[a.Verb]
 	if told == nil {
@@ -215,5 +216,5 @@ func (w *consoleWorld) Do(ctx context.Context, a console.Action, plan string) (s
 		}
 		return change.Annotate(ctx, z, annotationsOf(a))
 	}, told)
-	return said.String(), err
+	return strings.TrimSpace(said.String()), err
 }
