@@ -238,3 +238,37 @@ func TestWhoMaySignAZone(t *testing.T) {
 		})
 	}
 }
+
+// TestTheSignerIsTheFirstThatCan has primaries become known one after the other: the last ones of a cluster go first
+// when it has fewer.
+func TestTheSignerIsTheFirstThatCan(t *testing.T) {
+	able, not := &host{signs: dialect.Signs{Policy: "ours"}}, &host{signs: dialect.Signs{Policy: "ours", Trouble: "No."}}
+	for _, c := range []struct {
+		name, asked     string
+		hosts           []*host // of the primaries; nil: it is not known yet
+		signer, trouble string
+	}{
+		{"all are known", "", []*host{able, able, able}, "dns/main-primary-0", ""},
+		{"the first is not known", "", []*host{nil, able, able}, "/", ""},
+		{"the second is not known", "", []*host{able, nil, able}, "dns/main-primary-0", ""},
+		{"the first cannot, and the second is not known", "", []*host{not, nil, able}, "/", ""},
+		{"the first cannot", "", []*host{not, able, able}, "dns/main-primary-1", ""},
+		{"the first has no policy of the name", "theirs", []*host{{}, able, able}, "/", "has no DNSSEC policy theirs"},
+		{"none can", "", []*host{not, not, not}, "/", "No."},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			zones, primaries := &state{hosts: map[client.ObjectKey]*host{}}, []client.ObjectKey{}
+			for i, h := range c.hosts {
+				key := client.ObjectKey{Namespace: "dns", Name: fmt.Sprintf("main-primary-%d", i)}
+				primaries = append(primaries, key)
+				if h != nil {
+					zones.hosts[key] = h
+				}
+			}
+			signer, trouble := zones.chooseSigner(c.asked, primaries)
+			if signer.String() != c.signer || !strings.Contains(trouble, c.trouble) || (c.trouble == "") != (trouble == "") {
+				t.Errorf("the signer is %s, with %q", signer, trouble)
+			}
+		})
+	}
+}

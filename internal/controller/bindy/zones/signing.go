@@ -104,12 +104,14 @@ func (st *state) barredSigner(asked string, barred []client.ObjectKey) string {
 }
 
 // chooseSigner returns the first primary that can sign a zone as it is asked; if there is none, and the zone is to be
-// signed, why.
+// signed, why. While it is not known whether an earlier one can, there is none: the choice is for good, and the last
+// primaries of a cluster are the first to go.
 func (st *state) chooseSigner(asked string, primaries []client.ObjectKey) (chosen client.ObjectKey, trouble string) {
 	for _, key := range primaries {
 		policy, why, known := st.policyAt(key, asked)
 		switch {
 		case !known:
+			return client.ObjectKey{}, ""
 		case policy != "" && why == "":
 			return key, ""
 		default:
