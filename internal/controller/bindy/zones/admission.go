@@ -27,7 +27,11 @@ func (z *Zones) LookAtZone(ctx context.Context, old, o client.Object) controller
 	st, unlock := z.state.Lock()
 	converted.Warnings = append(converted.Warnings, st.homes.Notes(converted.ID)...)
 	unlock()
-	converted.Warnings = append(converted.Warnings, fleet.glueless(converted.ID, dnsZone.Spec.AddressTypes)...)
+	content := z.outcome(converted.ID).Snapshot.Sets.Txn()
+	for _, set := range converted.Own {
+		content.Put(set)
+	}
+	converted.Warnings = append(converted.Warnings, fleet.glueless(dnsZone, converted.Where.Name, content.Sets())...)
 	found := z.foresight.Look(ctx, core.Inquiry{
 		ID: converted.ID, Stored: old != nil,
 		Forecast: func(ctx context.Context) (zone.Forecast, bool) { return z.foresight.Zone(ctx, converted) },

@@ -2,7 +2,6 @@ package zones
 
 import (
 	"context"
-	"fmt"
 	"net/netip"
 	"reflect"
 	"slices"
@@ -12,6 +11,8 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
+	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -21,6 +22,8 @@ type fleetOf struct {
 	idle                   []client.ObjectKey // those without pods: replicas is 0
 	uids                   map[client.ObjectKey]string
 	addresses              []netip.Addr // that name servers without any get
+	unaddressed            bool         // some may provide none: they are of other namespaces
+	unheard                bool         // what addresses some have is not known yet
 	clusters               []string
 	problem                string             // why there are none
 	refused                int                // that do not allow it
@@ -138,15 +141,42 @@ func fleetFor(o *v1beta1.DNSZone, all []*v1beta1.Bind9Instance, err error) fleet
 	return out
 }
 
-// glueless warns of a zone none of whose servers has an address of the types that it wants.
-func (f fleetOf) glueless(id zone.ID, types []v1beta1.AddressType) []zone.Note {
-	if len(types) == 0 || len(f.addresses) > 0 || len(f.all()) == 0 {
+// glueless warns of name servers of a zone that are in it and have no address, because none of its servers has one of
+// the types that it wants. Content is that of the zone.
+func (f fleetOf) glueless(o *v1beta1.DNSZone, apex dnsname.Name, content rr.Sets) []zone.Note {
+	if len(f.addresses) > 0 || len(f.all()) == 0 || f.unheard {
 		return nil
 	}
-	return []zone.Note{{Reason: v1beta1.ReasonNoAddress, Message: fmt.Sprintf(
-		"No server of %s has an address of the types %s, so name servers in the zone get no address; see status.addresses "+
-			"of its Bind9Instances, or change addressTypes.", id,
-		dialect.List(textsOf(types)))}}
+	without := withoutAddress(apex, content)
+	if len(without) == 0 {
+		return nil
+	}
+	types, way := textsOf(o.Spec.AddressTypes), "see status.addresses of its Bind9Instances, change addressTypes"
+	if len(types) == 0 {
+		types = []string{string(v1beta1.AddressClusterIP)}
+	}
+	if f.unaddressed {
+		way = "add Addresses to the usages of the entry of bind9InstancesFrom that selects servers of other namespaces"
+	}
+	return []zone.Note{{Reason: v1beta1.ReasonNoAddress, Message: dialect.Sentence(
+		"No server of %s provides an address of the types %s, so the name servers %s have none, and BIND takes none "+
+			"without; %s, or write addresses into nameServers.", dialect.ZoneID(o.Namespace, o.Name), dialect.List(types),
+		dialect.List(without), way)}}
+}
+
+// withoutAddress are the name servers of a zone that are in it and have no address.
+func withoutAddress(apex dnsname.Name, content rr.Sets) (out []string) {
+	set, _ := content.Get(rr.Key{Name: apex, Type: rr.TypeNS})
+	for _, data := range set.Data {
+		server, err := dnsname.Parse(data)
+		if err == nil && rr.LacksAddress(apex, server, func(k rr.Key) bool {
+			_, has := content.Get(k)
+			return has
+		}) {
+			out = append(out, dialect.CanonicalZone(data))
+		}
+	}
+	return out
 }
 
 func textsOf(types []v1beta1.AddressType) []string {

@@ -369,7 +369,10 @@ func fleetFrom(instances []*v1beta1.Bind9Instance, glue []v1beta1.AddressType,
 		}
 		if may(i, v1beta1.UsageAddresses) {
 			out.addresses = append(out.addresses, dialect.GlueFrom(i, glue)...)
+		} else {
+			out.unaddressed = true
 		}
+		out.unheard = out.unheard || i.Status.ObservedGeneration == 0
 		if i.Spec.ClusterRef != "" && !slices.Contains(out.clusters, i.Spec.ClusterRef) {
 			out.clusters = append(out.clusters, i.Spec.ClusterRef)
 		}

@@ -174,8 +174,7 @@ func (st *state) putAgain(id zone.ID) {
 		return
 	}
 	out := dialect.ConvertZone(k.zone, st.fleets[id].addresses)
-	out.Warnings = append(append(out.Warnings, st.homes.Notes(id)...),
-		st.fleets[id].glueless(id, k.zone.Spec.AddressTypes)...)
+	out.Warnings = append(out.Warnings, st.homes.Notes(id)...)
 	st.z.core.PutZone(out, core.VersionOf(k.zone))
 }
 

@@ -102,11 +102,20 @@ func (r *zoneReport) status(v zone.Verdict, now zoneState, ready controller.Outc
 	c.Set(v1beta1.ConditionReady, ready)
 	c.Set(v1beta1.ConditionProgressing, now.progressing(ready))
 	c.Set(v1beta1.ConditionDegraded, now.degraded(ready))
-	warn(&c, v, notAllowed(r.o, r.fleet)...)
+	warn(&c, v, append(notAllowed(r.o, r.fleet), r.glueless(status)...)...)
 	tellHeld(&status, &c, r.out.Held)
 	tellFrozen(r.o, &status, &c, r.out)
 	status.Conditions = c.List()
 	return status
+}
+
+// glueless warns of name servers without an address once servers have the zone: before that, these may be about to get
+// their addresses.
+func (r *zoneReport) glueless(status v1beta1.DNSZoneStatus) []zone.Note {
+	if status.Serial == nil {
+		return nil
+	}
+	return r.fleet.glueless(r.o, r.out.Snapshot.Name, r.out.Snapshot.Sets)
 }
 
 // warn tells what is to be known of an accepted object.
