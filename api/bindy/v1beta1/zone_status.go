@@ -253,6 +253,13 @@ type ZoneDNSSEC struct {
 	// +nullable
 	// +optional
 	Signer string `json:"signer,omitempty"`
+	// What has the keys of the signer, and ends with them: the UID of the
+	// Bind9Instance whose own volume they are on, or the name of its claim where
+	// somebody else made that.
+	//
+	// +nullable
+	// +optional
+	KeysIn string `json:"keysIn,omitempty"`
 	// When the next key takes over, RFC 3339.
 	//
 	// +nullable

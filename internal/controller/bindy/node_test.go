@@ -2,6 +2,7 @@ package bindy
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -127,7 +128,7 @@ type bindNode struct {
 	mu        sync.Mutex
 	pods      map[types.UID]*runningPod
 	ports     sync.Map          // of BIND, by the address of the pod
-	volumes   map[string]string // by instance; nil: what a pod has ends with it
+	volumes   map[string]string // by the UID of the claim, else by instance; nil: what a pod has ends with it
 	away      map[string]bool   // instances whose pods have no node to run on
 	lingers   bool              // pods that are to go serve on
 }
@@ -269,10 +270,11 @@ func (n *bindNode) start(ctx context.Context, p *corev1.Pod) (*runningPod, error
 	out := &runningPod{name: p.Name, instance: instance, address: nextAddress(n.T)}
 	conf, data := filepath.Join(root, "conf"), filepath.Join(root, "data")
 	if n.volumes != nil {
-		if n.volumes[instance] == "" {
-			n.volumes[instance] = n.TempDir()
+		volume := cmp.Or(n.claimOf(ctx, p), instance)
+		if n.volumes[volume] == "" {
+			n.volumes[volume] = n.TempDir()
 		}
-		data = n.volumes[instance]
+		data = n.volumes[volume]
 	}
 	fail := func(err error) (*runningPod, error) {
 		os.RemoveAll(root)
@@ -379,6 +381,21 @@ func (n *bindNode) start(ctx context.Context, p *corev1.Pod) (*runningPod, error
 		os.RemoveAll(root)
 	}
 	return out, nil
+}
+
+// claimOf is the UID of the claim that a pod has its zones on; "": it has none.
+func (n *bindNode) claimOf(ctx context.Context, p *corev1.Pod) string {
+	for _, v := range p.Spec.Volumes {
+		if v.PersistentVolumeClaim == nil {
+			continue
+		}
+		claim := &corev1.PersistentVolumeClaim{}
+		key := client.ObjectKey{Namespace: p.Namespace, Name: v.PersistentVolumeClaim.ClaimName}
+		if err := n.Live.Get(ctx, key, claim); err == nil {
+			return string(claim.UID)
+		}
+	}
+	return ""
 }
 
 // keyFiles are the files that a pod has of a Secret, with its own port for commands.

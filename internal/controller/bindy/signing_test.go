@@ -76,9 +76,9 @@ func TestASignedZone(t *testing.T) {
 	s.Eventually("all records", func() string { return n.answers(3, "www.example.com.", dns.TypeA, "192.0.2.4") })
 }
 
-// TestASignerThatIsGoneForAMoment keeps the zone to itself: another signer would have other keys than the parent zone
-// names.
-func TestASignerThatIsGoneForAMoment(t *testing.T) {
+// TestASignerThatIsGone keeps the zone to itself: another signer would have other keys than the parent zone names, and
+// so would one that is created again.
+func TestASignerThatIsGone(t *testing.T) {
 	s, n := zoneStage(t, "signer")
 	n.keepVolumes()
 	s.Apply(signingCluster, n.namespace, 1, `, keysFrom: {persistentVolume: {}}`)
@@ -102,6 +102,40 @@ func TestASignerThatIsGoneForAMoment(t *testing.T) {
 	s.start()
 	same()
 	s.Patch(cluster, `{"spec":{"primaryReplicas":1}}`)
+	s.Eventually("word of the keys", func() string {
+		s.Get(example)
+		return bindytest.Ready(example.Status.Conditions, metav1.ConditionFalse, v1beta1.ReasonSigningRefused,
+			"has lost the keys")
+	})
+	same()
+	s.Remove(example)
+	s.Eventually("the end of the zone", func() string { return s.IsGone(example) })
+	s.Apply(exampleZone, n.namespace)
+	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
+	s.Eventually("belief in new keys", func() string { return n.believed(2, "none.example.com") })
+}
+
+// TestASignerThatIsCreatedAgainWithItsKeys has these on a claim that a person has made.
+func TestASignerThatIsCreatedAgainWithItsKeys(t *testing.T) {
+	s, n := zoneStage(t, "keeper")
+	n.keepVolumes()
+	s.Apply(`{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {namespace: %s, name: bindy-keys},
+		spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}`, n.namespace)
+	s.Apply(signingCluster, n.namespace, 0, "")
+	const signer = `{apiVersion: bindy.firestoned.io/v1beta1, kind: Bind9Instance, metadata: {namespace: %s,
+		name: dns-primary-0}, spec: {clusterRef: dns, role: Primary, storage: {storageType: persistentVolumeClaim,
+		persistentVolumeClaim: {claimName: bindy-keys}}}}`
+	s.Apply(signer, n.namespace)
+	s.Apply(exampleZone, n.namespace)
+	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
+	example := &v1beta1.DNSZone{ObjectMeta: bindytest.Named(n.namespace, "example")}
+	s.Get(example)
+	before := example.Status.DNSSEC
+	instance := &v1beta1.Bind9Instance{ObjectMeta: bindytest.Named(n.namespace, "dns-primary-0")}
+	s.Remove(instance)
+	s.Eventually("the end of the signer", func() string { return s.IsGone(instance) })
+	s.zoneIs(n.namespace, metav1.ConditionFalse, v1beta1.ReasonSigningRefused)
+	s.Apply(signer, n.namespace)
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
 	s.Eventually("belief in the signer that is back", func() string { return n.believed(2, "none.example.com") })
 	if s.Get(example); !reflect.DeepEqual(example.Status.DNSSEC, before) {

@@ -14,6 +14,23 @@ import (
 type Signs struct {
 	Policy  string // that zones without a policy of their own are signed by; "": they are not
 	Trouble string // why it cannot sign, as a sentence; "": it can
+	KeysIn  string // what has its keys, which are lost with that; "": that is not known
+}
+
+// noKeys is what has the keys of a server without a volume: they end with its pod.
+const noKeys = "Pod"
+
+// keysIn is what has the keys of the server. The claim that is made for an instance goes with it, another one does not.
+func (s *Server) keysIn() string {
+	switch {
+	case s.standing: // which claim it has may not be known
+		return ""
+	case s.claim == nil:
+		return noKeys
+	case s.claim.ClaimName != "":
+		return s.claim.ClaimName
+	}
+	return string(s.Instance.UID)
 }
 
 // signing is what the configuration of the server says about it, nil if nothing.
@@ -31,7 +48,7 @@ func (s *Server) signing() *v1beta1.DNSSECSigning {
 // Signs returns what the server's spec says about the signing of zones.
 func (s *Server) Signs() Signs {
 	c := s.signing()
-	out := Signs{Policy: signing(c).PolicyName()}
+	out := Signs{Policy: signing(c).PolicyName(), KeysIn: s.keysIn()}
 	instance := keyOf(s.Instance)
 	switch {
 	case c != nil && c.KeysFrom != nil && c.KeysFrom.SecretRef != nil:

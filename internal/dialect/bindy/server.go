@@ -36,6 +36,8 @@ type Server struct {
 	service *v1beta1.ServiceConfig // nil: nothing is laid over
 	claim   *v1beta1.ClaimConfig   // nil: an emptyDir
 	scratch corev1.EmptyDirVolumeSource
+
+	standing bool // it is as far as a spec says that cannot be carried out
 }
 
 // A sidecarSpec is the part of a server that says how bindcar runs.
@@ -90,7 +92,8 @@ func NewServer(i *v1beta1.Bind9Instance, p *Parent, s Settings) (*Server, error)
 // Standing is a server whose spec cannot be carried out, as far as it has to be known for its pods to go on: it makes
 // none.
 func Standing(i *v1beta1.Bind9Instance, p *Parent) *Server {
-	out := &Server{Instance: i, Parent: p, Role: i.Spec.Role.Canonical(), Replicas: i.Spec.ReplicasOrDefault()}
+	out := &Server{Instance: i, Parent: p, Role: i.Spec.Role.Canonical(), Replicas: i.Spec.ReplicasOrDefault(),
+		standing: true}
 	err := out.store(i.Spec.Storage)
 	if err == nil && out.claim == nil {
 		out.claim, err = out.keyClaim()

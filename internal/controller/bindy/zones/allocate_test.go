@@ -239,6 +239,43 @@ func TestWhoMaySignAZone(t *testing.T) {
 	}
 }
 
+// TestASignerWithoutItsKeysDoesNotSign has the one that signs a zone be created again, or have another volume.
+func TestASignerWithoutItsKeysDoesNotSign(t *testing.T) {
+	key, id := client.ObjectKey{Namespace: "dns", Name: "main-primary-0"}, dialect.ZoneID("dns", "example")
+	for _, c := range []struct {
+		name, had, has string
+		signed, gone   bool
+		keysIn         string
+	}{
+		{"it has them", "uid-1", "uid-1", true, false, "uid-1"},
+		{"it was created again", "uid-1", "uid-2", true, true, "uid-1"},
+		{"it was before anything was signed", "uid-1", "uid-2", false, false, "uid-2"},
+		{"an earlier version has noted none", "", "uid-1", true, false, "uid-1"},
+		{"where it has them is not known", "uid-1", "", true, false, "uid-1"},
+		{"it was created again with the claim that has them", "bindy-keys", "bindy-keys", true, false, "bindy-keys"},
+		{"it has another claim", "bindy-keys", "bindy-others", true, true, "bindy-keys"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			z := &v1beta1.DNSZone{}
+			z.Status.DNSSEC = &v1beta1.ZoneDNSSEC{Signer: key.String(), Signed: c.signed, KeysIn: c.had}
+			zones := &state{
+				known: map[zone.ID]*known{id: {zone: z}}, fleets: map[zone.ID]fleetOf{},
+				hosts: map[client.ObjectKey]*host{key: {signs: dialect.Signs{Policy: "ours", KeysIn: c.has}}},
+			}
+			for range 2 { // the second time, it remembers
+				got := zones.withSigner(id, fleetOf{primaries: []client.ObjectKey{key}})
+				if s := got.signer; s.instance != key || s.gone != c.gone || (len(got.primaries) == 0) != c.gone ||
+					strings.Contains(s.trouble, "has lost the keys of the zone") != c.gone {
+					t.Errorf("the signer is %+v", s)
+				}
+				if is := zones.known[id].keysIn; is != c.keysIn {
+					t.Errorf("the keys are in %q", is)
+				}
+			}
+		})
+	}
+}
+
 // TestTheSignerIsTheFirstThatCan has primaries become known one after the other: the last ones of a cluster go first
 // when it has fewer.
 func TestTheSignerIsTheFirstThatCan(t *testing.T) {

@@ -47,19 +47,24 @@ func (st *state) withSigner(id zone.ID, f fleetOf) fleetOf {
 	able := slices.DeleteFunc(slices.Clone(f.primaries), func(key client.ObjectKey) bool {
 		return slices.Contains(f.barred, key)
 	})
-	if was != none && !slices.Contains(able, was) && k.signed() {
-		f.signer = signer{instance: was, policy: before, gone: true, trouble: signerGone(was, slices.Contains(f.barred, was))}
+	there, now := slices.Contains(able, was), st.keysIn(was)
+	if lost := k.keysIn != "" && now != "" && now != k.keysIn; was != none && k.signed() && (!there || lost) {
+		f.signer = signer{instance: was, policy: before, gone: true, trouble: keysLost(was)}
+		if !there {
+			f.signer.trouble = signerGone(was, slices.Contains(f.barred, was))
+		}
 		f.secondaries, f.primaries = append(f.secondaries, f.primaries...), nil
 		return f
 	}
-	if was == none || !slices.Contains(able, was) {
+	if !there {
 		was, f.signer.trouble = st.chooseSigner(asked, able)
 		if was == none {
 			f.signer.trouble = cmp.Or(f.signer.trouble, st.barredSigner(asked, f.barred))
 			return f
 		}
-		k.signs = was
+		k.signs, k.keysIn, now = was, "", st.keysIn(was)
 	}
+	k.keysIn = cmp.Or(now, k.keysIn)
 	policy, trouble, known := st.policyAt(was, asked)
 	switch {
 	case !known:
@@ -87,8 +92,25 @@ func signerGone(was client.ObjectKey, barred bool) string {
 			"add Signing to the usages of the entry of bind9InstancesFrom that selects it"
 	}
 	return dialect.Sentence("Bind9Instance %s, which has the keys of the zone, %s, and resolvers would refuse answers "+
-		"signed by others while the parent zone has its DS records; %s, or remove the DS records, wait until they have "+
-		"expired, and create the DNSZone again", was, why, way)
+		"signed by others while the parent zone has its DS records; %s, or %s", was, why, way, beginAnew)
+}
+
+// keysLost says that the one that signed the zone does not have its keys any more.
+func keysLost(was client.ObjectKey) string {
+	return dialect.Sentence("Bind9Instance %s has lost the keys of the zone, because it was created again or has another "+
+		"volume now, and resolvers would refuse answers signed with new ones while the parent zone has its DS records; undo "+
+		"a change of its storage, or %s", was, beginAnew)
+}
+
+// beginAnew is how a zone gets other keys.
+const beginAnew = "remove the DS records, wait until they have expired, and delete and create the DNSZone again."
+
+// keysIn is what has the keys of an instance; "": that is not known.
+func (st *state) keysIn(key client.ObjectKey) string {
+	if h := st.hosts[key]; h != nil {
+		return h.signs.KeysIn
+	}
+	return ""
 }
 
 // barredSigner says that a zone is not signed because those primaries may not that would, as a sentence; "" if none
@@ -144,6 +166,7 @@ func (st *state) policyAt(key client.ObjectKey, asked string) (policy, trouble s
 func (k *known) signer() client.ObjectKey {
 	if k.signs == (client.ObjectKey{}) && k.zone.Status.DNSSEC != nil {
 		k.signs, _ = instanceOf(k.zone.Status.DNSSEC.Signer)
+		k.keysIn = k.zone.Status.DNSSEC.KeysIn
 	}
 	return k.signs
 }
@@ -199,9 +222,10 @@ func (r *zoneReport) dnssecOf() *v1beta1.ZoneDNSSEC {
 	if r.o.Status.DNSSEC != nil {
 		out = r.o.Status.DNSSEC.DeepCopy()
 	}
-	out.Signer = s.instance.String()
 	st, unlock := r.z.state.Lock()
-	now := st.know(r.id).signatures
+	k := st.know(r.id)
+	now := k.signatures
+	out.Signer, out.KeysIn = s.instance.String(), k.keysIn
 	unlock()
 	if now != nil {
 		out.Signed, out.DSRecords, out.Algorithm, out.KeyTag = now.Whole || now.Keys && out.Signed, now.DS, now.Algorithm, nil

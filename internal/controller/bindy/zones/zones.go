@@ -157,6 +157,7 @@ type known struct {
 	written time.Time // of a zone: when its status was
 
 	signs      client.ObjectKey    // of a zone: the instance that signs it
+	keysIn     string              // of a zone: what has the keys of that; "": it has none, or that is not known
 	signatures *backend.Signatures // of a zone: what that has shown last; nil: nothing yet
 }
 
