@@ -118,6 +118,10 @@ func (a *allocating) setFleet(id zone.ID, fleet fleetOf) bool {
 	}
 	z.wakeInstances(append(before.all(), fleet.all()...)...)
 	z.changed(id)
+	was, _ := before.lack(id)
+	if is, _ := fleet.lack(id); is != was { // nothing else tells the records
+		z.refresh(id)
+	}
 	return true
 }
 

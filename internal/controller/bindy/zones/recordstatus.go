@@ -119,18 +119,28 @@ func (r recordReport) ready(served controller.Outcome) controller.Outcome {
 	st, unlock := r.z.state.Lock()
 	fleet := st.fleets[v.Zone]
 	unlock()
-	switch {
-	case len(fleet.all()) == 0:
-		return controller.Not(v1beta1.ReasonNoInstances, dialect.Sentence(
-			"No server has %s, the record's zone; see its conditions.",
-			v.Zone))
-	case len(fleet.primaries) == 0:
-		return controller.Not(v1beta1.ReasonNoPrimaryInstances, dialect.Sentence(
-			"No primary server has %s, the record's zone; see its conditions.", v.Zone))
-	case served.Status != metav1.ConditionTrue:
+	if lack, lacks := fleet.lack(v.Zone); lacks {
+		return lack
+	}
+	if served.Status != metav1.ConditionTrue {
 		return served
 	}
 	return controller.OK(v1beta1.ReasonReconcileSucceeded, fmt.Sprintf("All primary servers of %s have it.", v.Zone))
+}
+
+// lack is what keeps the records of a zone from all primaries.
+func (f fleetOf) lack(id zone.ID) (lack controller.Outcome, lacks bool) {
+	switch {
+	case len(f.all()) == 0:
+		return controller.Not(v1beta1.ReasonNoInstances, dialect.Sentence(
+			"No server has %s, the record's zone; see its conditions.", id)), true
+	case f.signer.gone:
+		return controller.Not(v1beta1.ReasonSigningRefused, f.signer.trouble), true
+	case len(f.primaries) == 0:
+		return controller.Not(v1beta1.ReasonNoPrimaryInstances, dialect.Sentence(
+			"No primary server has %s, the record's zone; see its conditions.", id)), true
+	}
+	return controller.Outcome{}, false
 }
 
 // placed says which zone has the record.
