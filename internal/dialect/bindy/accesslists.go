@@ -1,7 +1,9 @@
 package bindy
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -33,8 +35,17 @@ func (l *accessLists) resolve(field string, entries []string) ([]string, error) 
 		return nil, err
 	}
 	l.left -= len(out)
-	_, err = bind9.ParseACL(field, out)
-	return out, err
+	return out, l.check(field, out)
+}
+
+// check checks elements, of which a misspelt name is one.
+func (l *accessLists) check(field string, elements []string) error {
+	_, err := bind9.ParseACL(field, elements)
+	if err == nil {
+		return nil
+	}
+	names := cmp.Or(List(slices.Sorted(maps.Keys(l.named))), "there is none")
+	return fmt.Errorf("%w, or the name of a list in acls (%s)", err, names)
 }
 
 // expand resolves the entries of a field; above are the lists that it is a part of.
@@ -80,7 +91,7 @@ func (l *accessLists) list(name string, above []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := bind9.ParseACL("spec.acls."+name, out); err != nil {
+	if err := l.check("spec.acls."+name, out); err != nil {
 		return nil, err
 	}
 	l.resolved[name] = out
