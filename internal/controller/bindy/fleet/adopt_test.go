@@ -37,3 +37,27 @@ func TestAnInstanceThatIsTheOneOfItsCluster(t *testing.T) {
 		}
 	}
 }
+
+// TestADeploymentThatSelectsByOtherLabels is one of the existing Bindy's, which somebody has to delete.
+func TestADeploymentThatSelectsByOtherLabels(t *testing.T) {
+	s := newStage(t)
+	s.Install()
+	a := s.Namespace("a")
+	s.Apply(bindytest.InstanceManifest, a, "ns", `role: Primary`)
+	s.Apply(`{apiVersion: apps/v1, kind: Deployment, metadata: {namespace: %s, name: ns,
+		labels: {app.kubernetes.io/part-of: bindy}, ownerReferences: [{apiVersion: bindy.firestoned.io/v1beta1,
+		kind: Bind9Instance, name: ns, uid: %s, controller: true}]}, spec: {selector: {matchLabels: {app: bind9}},
+		template: {metadata: {labels: {app: bind9}}, spec: {containers: [{name: bind9, image: bind9}]}}}}`, a,
+		s.Instance(a, "ns").UID)
+	s.start((*Controller).parts)
+	s.IsInstance(a, "ns", "False", v1beta1.ReasonReconcileFailed, "delete Deployment "+a+"/ns, and the operator makes it")
+	before := s.Deployment(a, "ns")
+	s.Remove(before)
+	s.Eventually("a Deployment made anew", func() string {
+		if now := s.Deployment(a, "ns"); now.UID == "" || now.UID == before.UID {
+			return string(now.UID)
+		}
+		return ""
+	})
+	s.IsInstance(a, "ns", "False", "NotReady", "0 of 1")
+}

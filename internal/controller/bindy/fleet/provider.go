@@ -175,9 +175,27 @@ func troubleOf(err error, namespace string) (*dialect.Trouble, error) {
 		return &dialect.Trouble{Reason: v1beta1.ReasonNamespaceNotFound, Message: dialect.Sentence(
 			"No objects can be created in namespace %s: %v.", namespace, err)}, nil
 	}
+	if name, is := selectsOthers(err); is {
+		return &dialect.Trouble{Reason: v1beta1.ReasonReconcileFailed, Message: dialect.Sentence(
+			"Deployment %s/%s selects its pods by labels of before, which cannot be changed; delete Deployment %[1]s/%[2]s, "+
+				"and the operator makes it anew.", namespace, name)}, err
+	}
 	return &dialect.Trouble{Reason: v1beta1.ReasonReconcileFailed, Message: dialect.Sentence(
 		"The operator tries again: %v.",
 		err)}, err
+}
+
+// selectsOthers is the Deployment that an error is about whose selector would have to change, as that of one by the
+// existing Bindy would.
+func selectsOthers(err error) (name string, is bool) {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil || status.Status().Details.Kind != "Deployment" {
+		return "", false
+	}
+	d := status.Status().Details
+	return d.Name, slices.ContainsFunc(d.Causes, func(c metav1.StatusCause) bool {
+		return c.Field == "spec.selector" && strings.Contains(c.Message, "field is immutable")
+	})
 }
 
 // remove deletes the clusters of namespaces that the spec does not list any more.
