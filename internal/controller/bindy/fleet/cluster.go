@@ -221,16 +221,18 @@ func (r *clusters) report(ctx context.Context, c *v1beta1.Bind9Cluster, troubles
 	}
 	status := v1beta1.Bind9ClusterStatus{ObservedGeneration: c.Generation, InstanceCount: int32(len(instances))}
 	status.PrimaryReplicas, status.SecondaryReplicas = dialect.AskedFor(&c.Spec.CommonSpec)
-	var unready []string
+	var unready, behind []string
 	for i := range instances {
-		status.Instances = append(status.Instances, instances[i].Name)
-		// with troubles it is not ready anyway, and this counts what runs
-		heard := len(troubles) > 0 || hasSettings(&instances[i], c)
-		if heard && isReady(&instances[i], instances[i].Status.Conditions) && !progresses(instances[i].Status.Conditions) {
-			status.ReadyInstances++
-		} else {
-			unready = append(unready, instances[i].Name)
+		instance := &instances[i]
+		status.Instances = append(status.Instances, instance.Name)
+		switch {
+		case !serves(instance):
+			unready = append(unready, instance.Name)
+			continue
+		case !hasSettings(instance, c), !isReady(instance, instance.Status.Conditions), progresses(instance.Status.Conditions):
+			behind = append(behind, instance.Name)
 		}
+		status.ReadyInstances++
 	}
 	for _, name := range dialect.WantedNames(c) {
 		if !slices.Contains(status.Instances, name) {
@@ -239,7 +241,7 @@ func (r *clusters) report(ctx context.Context, c *v1beta1.Bind9Cluster, troubles
 	}
 	ready := outcome(troubles, fleet{
 		of: v1beta1.KindInstance, wanted: dialect.InstancesIn(&c.Spec.CommonSpec),
-		total: len(instances), ready: int(status.ReadyInstances), unready: unready,
+		total: len(instances), ready: int(status.ReadyInstances), unready: unready, behind: behind,
 	})
 	rolls := func(i v1beta1.Bind9Instance) bool {
 		return dialect.HasReason(i.Status.Conditions, v1beta1.ReasonRollingOut)

@@ -173,7 +173,12 @@ func TestH6AClusterIsReplacedOneServerAtATime(t *testing.T) {
 				return fmt.Sprintf("%s: %s %s", name, complaint, held)
 			}
 		}
-		return bindytest.Ready(s.BindCluster(a, "dns").Status.Conditions, "False", "RollingOut", names[0])
+		c := s.BindCluster(a, "dns")
+		if c.Status.ReadyInstances != 3 {
+			return fmt.Sprintf("%d are ready", c.Status.ReadyInstances)
+		}
+		return bindytest.Ready(c.Status.Conditions, "False", "RollingOut", "3 of 4 instances are ready",
+			"Not ready: Bind9Instance "+names[0]+". Yet to change: Bind9Instance "+strings.Join(names[1:], ", "))
 	})
 	s.Quiet()
 	if complaint := s.images(a, "zonefold/bind9:9.20", names[1:]...); complaint != "" {

@@ -20,6 +20,11 @@ func isReady(o client.Object, conditions []metav1.Condition) bool {
 		o.GetDeletionTimestamp().IsZero()
 }
 
+// serves reports whether an instance is ready, as it was asked for now or before.
+func serves(i *v1beta1.Bind9Instance) bool {
+	return meta.IsStatusConditionTrue(i.Status.Conditions, v1beta1.ConditionReady) && i.DeletionTimestamp.IsZero()
+}
+
 // A fleet is how many instances there are and which objects are not ready.
 type fleet struct {
 	of      string // the kind of what may be unready
@@ -27,6 +32,7 @@ type fleet struct {
 	total   int
 	ready   int
 	unready []string
+	behind  []string // ready, and not yet as they are asked for
 }
 
 // outcome is the condition Ready. The first trouble gives the reason, all of them are told.
@@ -43,6 +49,8 @@ func outcome(troubles []dialect.Trouble, f fleet) controller.Outcome {
 	case f.wanted == 0 && f.total == 0:
 		return controller.Not(v1beta1.ReasonNoChildren,
 			"It has no instances because primaryReplicas and secondaryReplicas are 0.")
+	case len(f.unready) == 0 && len(f.behind) > 0:
+		return controller.Not(v1beta1.ReasonRollingOut, counted+waitsFor(f))
 	case len(f.unready) == 0 && f.ready >= max(f.wanted, f.total):
 		return controller.OK(v1beta1.ReasonAllReady, counted)
 	case f.ready == 0:
@@ -52,10 +60,14 @@ func outcome(troubles []dialect.Trouble, f fleet) controller.Outcome {
 }
 
 func waitsFor(f fleet) string {
-	if len(f.unready) == 0 {
-		return ""
+	var out string
+	if len(f.unready) > 0 {
+		out += dialect.Sentence(" Not ready: %s %s.", f.of, dialect.List(f.unready))
 	}
-	return dialect.Sentence(" Not ready: %s %s.", f.of, dialect.List(f.unready))
+	if len(f.behind) > 0 {
+		out += dialect.Sentence(" Yet to change: %s %s.", f.of, dialect.List(f.behind))
+	}
+	return out
 }
 
 // warnings makes one condition of cautions.
