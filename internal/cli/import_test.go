@@ -100,7 +100,11 @@ func TestAnImportedZoneIsTheSameZone(t *testing.T) {
 				z := randomZone{rt, good, types}
 				sets := z.sets()
 				file, want := masterFileOf(rt, sets)
-				code, manifests, said := runOn(t, file, "import", "file", "-", "--origin", "example.org", "--as", as)
+				args := []string{"import", "file", "-", "--origin", "example.org", "--as", as}
+				if as == "kubizone" {
+					args = append(args, splits(rt)...)
+				}
+				code, manifests, said := runOn(t, file, args...)
 				want, left := without(want, said)
 				if code != command.ExitDone && (as == "kubizone" || left == 0) {
 					rt.Fatalf("import exits with %d and says %s, of\n%s", code, said, file)
@@ -115,6 +119,15 @@ func TestAnImportedZoneIsTheSameZone(t *testing.T) {
 			})
 		})
 	}
+}
+
+// splits draws namespaces for names, among them those below a name that may be delegated.
+func splits(t *rapid.T) (args []string) {
+	for _, split := range rapid.SliceOfN(rapid.SampledFrom([]string{"one=*.a", "one=a", "two=*.b", "two=*.b.a", "two=a*",
+		"one=*.*.www", "two=@", "one=*"}), 0, 3).Draw(t, "splits") {
+		args = append(args, "--split", split)
+	}
+	return args
 }
 
 // without takes away the records that import says it left out, and counts them.

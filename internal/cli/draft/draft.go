@@ -5,6 +5,7 @@ package draft
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/zonefold/zonefold/internal/cli/content"
@@ -44,6 +45,7 @@ type drafter struct {
 	out   Counts
 	err   error
 	step  func()
+	cut   cut
 
 	fields map[rr.Type]func(*drafter, string) string // see bindyFields
 }
@@ -60,9 +62,7 @@ func Write(z *content.Zone, opts Options, sink Sink, step func()) (Counts, error
 			d.begin(apexServers(z, sets))
 			begun = true
 		}
-		for _, set := range sets {
-			d.set(set)
-		}
+		d.name(sets)
 		if d.err != nil {
 			return d.out, d.err
 		}
@@ -70,6 +70,7 @@ func Write(z *content.Zone, opts Options, sink Sink, step func()) (Counts, error
 	if !begun {
 		d.begin(rr.Set{})
 	}
+	d.endCut()
 	return d.out, d.err
 }
 
@@ -93,19 +94,63 @@ func (d *drafter) begin(servers rr.Set) {
 	d.flush(d.Namespace)
 }
 
-// set writes the objects of one set.
-func (d *drafter) set(s rr.Set) {
+// set writes the objects of one set, those of kubi.zone into a namespace.
+func (d *drafter) set(s rr.Set, home string) {
 	for range s.Data {
 		d.step()
 	}
 	if d.Bindy {
 		d.bindySet(s)
 	} else {
-		d.kubizoneSet(s)
+		d.kubizoneSet(s, home)
 	}
 }
 
-// home is the namespace of a name.
+// A cut is a name whose NS or DNAME records hide the names below it, and the sets of all of these.
+type cut struct {
+	name dnsname.Name // zero: there is none
+	sets []rr.Set
+}
+
+// name writes the objects of a name. In canonical order, what is below a cut follows it.
+func (d *drafter) name(sets []rr.Set) {
+	name := sets[0].Name
+	if d.cut.name.IsZero() || !name.Under(d.cut.name) {
+		d.endCut()
+		if len(d.Splits) > 0 && slices.ContainsFunc(sets, d.cuts) {
+			d.cut.name = name
+		}
+	}
+	if !d.cut.name.IsZero() {
+		d.cut.sets = append(d.cut.sets, sets...)
+		return
+	}
+	for _, s := range sets {
+		d.set(s, d.home(name))
+	}
+}
+
+func (d *drafter) cuts(s rr.Set) bool {
+	return s.Type == rr.TypeDNAME || s.Type == rr.TypeNS && s.Name != d.zone.Origin
+}
+
+// endCut writes the objects of a cut into one namespace: an operator refuses what hides names of another. If the splits
+// name several, it is that of the zone, which alone may have all of these names.
+func (d *drafter) endCut() {
+	home := d.home(d.cut.name)
+	if slices.ContainsFunc(d.cut.sets, func(s rr.Set) bool { return d.home(s.Name) != home }) {
+		home = d.Namespace
+		d.zone.Report(content.Loss{Kind: content.Noted, What: fmt.Sprintf("%s and what is below it", d.cut.name),
+			Why: fmt.Sprintf("they are all in namespace %s, although a --split says otherwise: an operator refuses NS and "+
+				"DNAME records that hide names of other namespaces", home)})
+	}
+	for _, s := range d.cut.sets {
+		d.set(s, home)
+	}
+	d.cut = cut{}
+}
+
+// home is the namespace that the first Split which matches a name gives it.
 func (d *drafter) home(name dnsname.Name) string {
 	for _, s := range d.Splits {
 		if s.Pattern.Match(name, d.zone.Origin) {

@@ -75,8 +75,7 @@ func (d *drafter) authority() {
 }
 
 // kubizoneSet writes a Record for each record of a set.
-func (d *drafter) kubizoneSet(s rr.Set) {
-	home := d.home(s.Name)
+func (d *drafter) kubizoneSet(s rr.Set, home string) {
 	if s.Type == rr.TypeDS && s.Name == d.zone.Origin {
 		d.changed(s.Key().String(), "the DS records of a zone are in the zone above: zonefold puts them there, if it has it")
 	}
