@@ -54,6 +54,29 @@ func TestTextsKeepTheirOctets(t *testing.T) {
 	})
 }
 
+// TestAKeyIsThereOnce reads files with a key twice, of which YAML has no meaning.
+func TestAKeyIsThereOnce(t *testing.T) {
+	const a = "a: {type: A, value: 192.0.2.1}\n"
+	const said = `the name "a" has been there before, and a key is there once; put its records into one list`
+	for _, c := range []struct{ name, text, says string }{
+		{"a name in two places", "---\n" + a + "b: {type: A, value: 192.0.2.2}\n" + a, "line 4 and those after it: " + said},
+		{"a name in quotes", a + "# again\n'a':\n- {type: AAAA, value: '2001:db8::1'}\n",
+			"line 3 and those after it: " + said},
+		{"a name in braces", "{" + strings.TrimSpace(a) + ",\n " + strings.TrimSpace(a) + "}\n",
+			`line 1 and those after it: it is not octoDNS YAML: the key "a" is there twice`},
+		{"a field of a record", "a:\n  type: A\n  value: 192.0.2.1\n  value: 192.0.2.2\n",
+			`line 1 and those after it: the records of "a" cannot be read: the key "value" is there twice`},
+		{"a field of a value", "a:\n- type: MX\n  value: {preference: 1, preference: 2, exchange: x.example.}\n",
+			`line 1 and those after it: the records of "a" cannot be read: the key "preference" is there twice`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if _, _, err := sets(t, c.text); err == nil || err.Error() != c.says {
+				t.Errorf("the error is %v", err)
+			}
+		})
+	}
+}
+
 // TestKeysAreInNaturalOrder holds the order against that of octoDNS: digits are numbers, and come before other
 // characters.
 func TestKeysAreInNaturalOrder(t *testing.T) {

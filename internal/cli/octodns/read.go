@@ -5,8 +5,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -27,7 +29,7 @@ const maxEntry = 16 << 20
 // block style that octoDNS writes.
 func Read(r io.Reader, zone *content.Zone, step func(octets int)) error {
 	in := bufio.NewReaderSize(r, 64<<10)
-	d := &decoder{zone: zone, forms: forms()}
+	d := &decoder{zone: zone, forms: forms(), seed: maphash.MakeSeed(), seen: map[uint64]struct{}{}}
 	var entry []byte
 	line, begin := 0, 1
 	for {
@@ -71,6 +73,9 @@ func begins(line []byte) bool {
 type decoder struct {
 	zone  *content.Zone
 	forms map[rr.Type][]field
+
+	seed maphash.Seed
+	seen map[uint64]struct{} // the names of all entries: of each, the parser sees its own keys only
 }
 
 // A record is one record of octoDNS.
@@ -92,6 +97,11 @@ func (d *decoder) entry(text []byte) error {
 		return fmt.Errorf("it is not octoDNS YAML: %s", problem(err, "it must be a name with its records"))
 	}
 	for label, node := range names {
+		sum := maphash.String(d.seed, label)
+		if _, again := d.seen[sum]; again {
+			return fmt.Errorf("the name %q has been there before, and a key is there once; put its records into one list", label)
+		}
+		d.seen[sum] = struct{}{}
 		var records []record
 		var err error
 		if node.Kind == yaml.SequenceNode {
@@ -113,8 +123,14 @@ func (d *decoder) entry(text []byte) error {
 	return nil
 }
 
+// twice finds the key that a map has a second time in what the parser says.
+var twice = regexp.MustCompile(`mapping key (".{1,100}") already defined`)
+
 // problem says what is wrong with YAML: what the parser says, or what it has to be if it is something else.
 func problem(err error, wanted string) string {
+	if key := twice.FindStringSubmatch(err.Error()); key != nil {
+		return fmt.Sprintf("the key %s is there twice", key[1])
+	}
 	if _, is := errors.AsType[*yaml.TypeError](err); is {
 		return wanted // the library names its types, and lines that are none of the file
 	}
