@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -37,6 +39,28 @@ func TestMasterFilesBecomeTheSameZone(t *testing.T) {
 				t.Errorf("BIND has\n%s\nand render\n%s", strings.Join(want, "\n"), strings.Join(got, "\n"))
 			}
 		})
+	}
+}
+
+// TestFilesInQuotesAreIncluded imports a file that includes others by names in quotes, and compares with BIND.
+func TestFilesInQuotesAreIncluded(t *testing.T) {
+	t.Chdir(t.TempDir())
+	text := []byte("$TTL 300\n@ SOA ns.example.net. h.example.net. 1 7200 900 1209600 300\n@ NS ns.example.net.\n" +
+		"$INCLUDE \"sub/x.zone\" foo\n$INCLUDE \"sub/x (y).zone\" ; no origin\nafter A 192.0.2.3\n")
+	err := errors.Join(os.Mkdir("sub", 0o755), os.WriteFile("db", text, 0o600),
+		os.WriteFile("sub/x.zone", []byte("x A 192.0.2.1\n"), 0o600),
+		os.WriteFile("sub/x (y).zone", []byte("y A 192.0.2.2\n"), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, manifests, said := runOn(t, "", "import", "file", "db", "--origin", "example.org")
+	if code != command.ExitDone {
+		t.Fatalf("import exits with %d and says %s", code, said)
+	}
+	_, out, _ := runOn(t, manifests, "render", "-f", "-", "-o", "json")
+	want := compiled(t, txtar.File{Name: "example.org", Data: text})
+	if got := entriesIn(t, out); !slices.Equal(got, want) {
+		t.Errorf("BIND has\n%s\nand render\n%s", strings.Join(want, "\n"), strings.Join(got, "\n"))
 	}
 }
 

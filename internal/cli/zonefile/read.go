@@ -26,7 +26,8 @@ const (
 	MaxIncludes = 1000      // files, the same one counted each time
 )
 
-// unstated is the TTL of a record for which the file says none. It is too high for one (RFC 2181 §8).
+// unstated is the TTL of a record for which the file says none, unless the source knows better: a file may say it,
+// although it is too high (RFC 2181 §8).
 const unstated = 1<<32 - 1
 
 // Options say what is read.
@@ -43,7 +44,7 @@ type Options struct {
 func Read(r io.Reader, zone *content.Zone, opts Options) error {
 	b := &bounds{}
 	first := newSource(r, opts.Name, b)
-	first.step = opts.Step
+	first.step, b.last = opts.Step, first
 	parser := dns.NewZoneParser(first, zone.Origin.String(), opts.Name)
 	if opts.Folder != nil {
 		parser.SetIncludeAllowed(true)
@@ -51,13 +52,13 @@ func Read(r io.Reader, zone *content.Zone, opts Options) error {
 	}
 	decoder := rr.Decoder{Text: true}
 	for record, ok := parser.Next(); ok; record, ok = parser.Next() {
-		b.silence, b.mend = 0, false
+		b.silence = 0
 		if err := b.add(zone, &decoder, record); err != nil {
 			return fmt.Errorf("%s: %w", opts.Name, err)
 		}
 	}
 	if err := parser.Err(); err != nil {
-		return explain(opts, err)
+		return b.explain(opts, err)
 	}
 	return nil
 }
@@ -68,7 +69,7 @@ func (b *bounds) add(zone *content.Zone, decoder *rr.Decoder, record dns.RR) err
 	h := record.Header()
 	soa, isSOA := record.(*dns.SOA)
 	switch {
-	case h.Ttl != unstated:
+	case h.Ttl != unstated || b.states:
 		b.stated = new(h.Ttl)
 	case b.ttl != nil:
 		h.Ttl = *b.ttl
@@ -93,15 +94,15 @@ func (b *bounds) add(zone *content.Zone, decoder *rr.Decoder, record dns.RR) err
 // lineOf finds the number of a line in what the parser says.
 var lineOf = regexp.MustCompile(`at line: (\d+):`)
 
-// explain makes a sentence of what the parser says. The parser counts the line that a source begins with.
-func explain(opts Options, err error) error {
+// explain makes a sentence of what the parser says, which counts the lines that it was given.
+func (b *bounds) explain(opts Options, err error) error {
 	var own *boundError
 	if errors.As(err, &own) {
 		return own
 	}
 	text := lineOf.ReplaceAllStringFunc(err.Error(), func(at string) string {
 		n, _ := strconv.Atoi(lineOf.FindStringSubmatch(at)[1])
-		return fmt.Sprintf("at line: %d:", n-1)
+		return fmt.Sprintf("at line: %d:", n-b.last.extra)
 	})
 	text = strings.Replace(strings.TrimPrefix(text, opts.Name+": "), "dns: ", "", 1)
 	switch {
@@ -127,8 +128,15 @@ type folder struct {
 	bounds *bounds
 }
 
+// escaped finds the characters of a file name that was in quotes: see cutQuoted.
+var escaped = regexp.MustCompile(`\\(\d{3})`)
+
 // Open opens a file that is in the folder, or below it.
 func (f folder) Open(name string) (fs.File, error) {
+	name = escaped.ReplaceAllStringFunc(name, func(c string) string {
+		n, _ := strconv.Atoi(c[1:])
+		return string(rune(n))
+	})
 	if f.bounds.includes++; f.bounds.includes > MaxIncludes {
 		return nil, f.bounds.exceeded("it includes more than %d files", MaxIncludes)
 	}

@@ -104,6 +104,47 @@ func TestHostileFilesAreRefused(t *testing.T) {
 	}
 }
 
+// TestWhereAFileIsWrong reads files with a mistake, and is told its line.
+func TestWhereAFileIsWrong(t *testing.T) {
+	for _, c := range []struct{ name, text, says string }{
+		{"a record after one over several lines", "$TTL 7\n\"a\" LOC (\n42 N\n71 W 1m )\nb A nonsense\n", "at line: 5:"},
+		{"a record after an IPSECKEY", "$TTL 7\na IPSECKEY 10 0 2 . AQN=\n\nb A nonsense\n", "at line: 4:"},
+		{"a record of a file that is included", "$TTL 7\n$INCLUDE i\n", "at line: 4:"},
+		{"a parenthesis that is not closed", "$TTL 7\na TXT ( b\nc\n",
+			"db: line 2: the parentheses or quotes that begin here do not match; correct the file"},
+		{"a parenthesis that is closed twice", "$TTL 7\na TXT ( b ) )\n", "db: line 2: the parentheses or quotes"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			others := fstest.MapFS{"i": {Data: []byte("\n\n\nb A nonsense\n")}}
+			if _, _, err := read(t, "example.org.", c.text, others); err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("the error is %v", err)
+			}
+		})
+	}
+}
+
+// TestATTLThatIsTooHighIsTold reads TTLs above the highest (RFC 2181 §8), among them the one that stands for none.
+func TestATTLThatIsTooHighIsTold(t *testing.T) {
+	for _, c := range []struct{ name, text, ttl string }{
+		{"one more than the highest", "a 2147483648 A 192.0.2.1", "2147483648"},
+		{"the highest of 32 bits", "a 4294967295 A 192.0.2.1", "4294967295"},
+		{"after the class", "a IN 4294967295 A 192.0.2.1", "4294967295"},
+		{"in parentheses", "a (\n4294967295\nIN A 192.0.2.1 )", "4294967295"},
+		{"without an owner", "$ORIGIN a.example.org.\n@ TXT b\n 4294967295 A 192.0.2.1", "4294967295"},
+		{"of a file that is included", "$INCLUDE i", "4294967295"},
+		{"of $TTL", "$TTL 4294967295\na A 192.0.2.1", "4294967295"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			others := fstest.MapFS{"i": {Data: []byte("a 4294967295 A 192.0.2.1")}}
+			records, losses, err := read(t, "example.org.", "$TTL 300\n"+c.text+"\n", others)
+			if err != nil || len(losses) != 1 || !strings.HasPrefix(losses[0].Why, "its TTL is "+c.ttl+";") ||
+				records[0] != "a 2147483647 A 192.0.2.1" {
+				t.Errorf("%v, %v: %s", err, losses, records)
+			}
+		})
+	}
+}
+
 // TestTheParserOfTheLibraryReadsWhatIsMeant reads data that it gets wrong where it is not helped.
 func TestTheParserOfTheLibraryReadsWhatIsMeant(t *testing.T) {
 	const text = `$TTL 300
@@ -114,11 +155,18 @@ c CAA 0 issue "a\"b;c\\d"
 d URI 1 2 "ftp://a\"b"
 e CAA 0 issue \# ; a value, not the form of RFC 3597
 f TXT a\;b "c  d" \065
+g TXT (
+$TTL 5
+$GENERATE )
+h L64 10 2001:db8:1140:1000
+h NID 10 14:4fff:ff20:e
 `
 	want := []string{
 		"a 300 IPSECKEY 10 1 2 192.0.2.38 AQNRU3mG7TVTO2BkR47usntb102uFJtugbo6BSGvgqt4AQ==",
 		"b 300 IPSECKEY 10 1 2 192.0.2.38 AQNRU3mG7TVTO2BkR47usntb102uFJtugbo6BSGvgqt4AQ==",
 		`c 300 CAA 0 issue "a\"b;c\\d"`, `d 300 URI 1 2 "ftp://a\"b"`, `e 300 CAA 0 issue "#"`, `f 300 TXT "a;b" "c  d" "A"`,
+		`g 300 TXT "$TTL" "5" "$GENERATE"`, `h 300 TYPE104 \# 10 000A00144FFFFF20000E`,
+		`h 300 TYPE106 \# 10 000A20010DB811401000`,
 	}
 	records, losses, err := read(t, "example.org.", text, nil)
 	if err != nil || losses != nil || strings.Join(records, "\n") != strings.Join(want, "\n") {
@@ -130,6 +178,7 @@ f TXT a\;b "c  d" \065
 func FuzzRead(f *testing.F) {
 	f.Add("$TTL 1h\n@ SOA ns hm 1 2 3 4 5\n a 1 IN A 192.0.2.1\n$GENERATE 1-3/2 h${0,3,x} 5 A 192.0.2.$ ; c\n")
 	f.Add("$INCLUDE i sub\n$ORIGIN x.\na CH TXT (\"a\nb\" ; c\n )\n")
+	f.Add("\"a b\" LOC ( 1 N\n1 W 1m )\n$INCLUDE \"i\"\na L64 1 1:2:3:4\n")
 	f.Add("a IPSECKEY 10 1 2 192.0.2.38 AQN=\nb CAA 0 issue \"\\\"\\300\"\nc TYPE99 \\# 1 00\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		name, err := dnsname.Parse("example.org.")

@@ -12,13 +12,14 @@ import (
 	"github.com/miekg/dns"
 )
 
-// bounds are what a file and those that it includes have cost together.
+// bounds are what a file and those that it includes have cost together, and what the parser is at.
 type bounds struct {
 	silence  int // octets since the last record
 	includes int
-	mend     bool    // an IPSECKEY record is read, after which the parser misses the end of the line, and wants another
+	states   bool    // the record that the parser reads states its TTL
 	ttl      *uint32 // what $TTL said last; nil: nothing
 	stated   *uint32 // the last TTL that a record had; nil: none has
+	last     *source // which the parser reads
 	err      error
 }
 
@@ -32,7 +33,8 @@ func (b *bounds) exceeded(format string, args ...any) error {
 	return b.err
 }
 
-// A source gives the parser a file byte by byte, so that what is known of it is about where the parser is.
+// A source gives the parser a file byte by byte, a record at a time, so that what is known of it is about where the
+// parser is. Where the parser reads something otherwise than BIND, or not at all, it is given other words for the same.
 //
 // The parser forgets at the end of an included file which TTL that has had, and gives what a $GENERATE makes one of an
 // hour. TTLs do not belong to a file: RFC 1035 §5.1 and RFC 2308 §4 say nothing of it, and BIND and NSD agree. So the
@@ -43,16 +45,19 @@ type source struct {
 	bounds *bounds
 	step   func(octets int) // nil: nobody asks
 
-	line  []byte // what is left of the current one
-	lines int
+	line   []byte // what is left of what the parser is given
+	flat   []byte // the last record that went over lines
+	breaks int    // the ends of lines in what was read last
+	lines  int    // that were read
+	extra  int    // that the parser was given in addition
 }
 
 // ttlUnstated has the parser give each record that states no TTL the one unstated.
 var ttlUnstated = fmt.Sprintf("$TTL %d\n", uint32(unstated))
 
-// newSource begins a file with a line of ours: see explain.
+// newSource begins a file with a line of ours.
 func newSource(r io.Reader, name string, b *bounds) *source {
-	return &source{in: bufio.NewReaderSize(r, 64<<10), name: name, bounds: b, line: []byte(ttlUnstated)}
+	return &source{in: bufio.NewReaderSize(r, 64<<10), name: name, bounds: b, line: []byte(ttlUnstated), extra: 1}
 }
 
 // ReadByte returns the next byte.
@@ -79,40 +84,68 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// next reads a line.
+// next reads what the parser is given next.
 func (s *source) next() error {
+	s.bounds.last = s
 	if s.bounds.err != nil {
 		return s.bounds.err
 	}
+	text, err := s.record()
+	switch {
+	case s.bounds.err != nil:
+		return s.bounds.err
+	case len(text) == 0 && err == nil:
+		return io.EOF
+	case len(text) == 0:
+		return err
+	case text[0] == '$':
+		s.directive(text)
+	default:
+		s.entry(text)
+	}
+	return nil // an error comes again with the next line
+}
+
+// record reads a record or directive to its end. If it may go over lines, it becomes one: the parser takes words of two
+// lines for one word.
+func (s *source) record() ([]byte, error) {
+	line, err := s.read()
+	s.breaks = 1
+	if bytes.IndexByte(line, '(') < 0 && bytes.IndexByte(line, '"') < 0 {
+		return slices.Clip(line), err
+	}
+	var open nest
+	begin, first := s.lines, line[0]
+	s.flat = open.flatten(s.flat[:0], line)
+	for ; open.unclosed() && err == nil; s.breaks++ {
+		line, err = s.read()
+		s.flat = open.flatten(s.flat, line)
+	}
+	if open != (nest{}) && s.bounds.err == nil {
+		return nil, s.bounds.exceeded("%s: line %d: the parentheses or quotes that begin here do not match; correct the file",
+			s.name, begin)
+	}
+	if first == '(' { // the owner is not left out
+		return bytes.TrimLeft(s.flat, blanks), err
+	}
+	return s.flat, err
+}
+
+// read reads a line.
+func (s *source) read() ([]byte, error) {
 	line, err := s.in.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
 		line, err = s.long(line)
 	}
 	s.lines++
 	if s.bounds.silence += len(line); s.bounds.silence > MaxSilence {
-		return s.bounds.exceeded("%s: line %d: %d MiB contain no record; this is not a master file", s.name, s.lines,
+		return nil, s.bounds.exceeded("%s: line %d: %d MiB contain no record; this is not a master file", s.name, s.lines,
 			MaxSilence>>20)
 	}
 	if s.step != nil {
 		s.step(len(line))
 	}
-	if len(line) == 0 {
-		if err == nil {
-			err = io.EOF
-		}
-		return err
-	}
-	if line[0] == '$' {
-		line = s.directive(line)
-	}
-	if bytes.Contains(line, []byte("IPSECKEY")) || bytes.Contains(line, []byte("ipseckey")) {
-		s.bounds.mend = true
-	}
-	if s.bounds.mend {
-		line = append(bytes.Clone(line), '\n')
-	}
-	s.line = line
-	return nil // an error comes again with the next line
+	return line, err
 }
 
 // long reads the rest of a line that is longer than the buffer.
@@ -131,28 +164,56 @@ func (s *source) long(begin []byte) ([]byte, error) {
 	}
 }
 
-// directive looks at a line that begins with "$".
-func (s *source) directive(line []byte) []byte {
-	fields := strings.Fields(string(line))
-	switch strings.ToUpper(fields[0]) {
+// give gives the parser a line for all those that were read last.
+func (s *source) give(line []byte) {
+	for n := bytes.Count(line, []byte("\n")); n < s.breaks; n++ {
+		line = append(line, '\n')
+	}
+	s.line = line
+}
+
+// directive takes a text that begins with "$".
+func (s *source) directive(text []byte) {
+	word, rest := cutWord(text)
+	switch strings.ToUpper(string(word)) {
 	case "$TTL":
-		if len(fields) > 1 {
-			if ttl, ok := ttlOf(fields[1]); ok {
-				s.bounds.ttl = &ttl
-				return []byte(ttlUnstated)
-			}
+		word, _ = cutWord(rest)
+		if ttl, ok := ttlOf(string(word)); ok {
+			s.bounds.ttl = &ttl
+			text = []byte(ttlUnstated)
+		}
+	case "$INCLUDE":
+		if file, after, ok := cutQuoted(rest); ok {
+			text = []byte("$INCLUDE " + file + " " + after)
 		}
 	case "$GENERATE":
-		if !statesTTL(fields) {
-			return withTTL(line)
+		s.bounds.states = false
+		if fields := strings.Fields(string(text)); !statesTTL(fields) {
+			text = withTTL(text)
 		}
 	}
-	return line
+	s.give(text)
+}
+
+// entry gives the parser a record in words that it reads.
+func (s *source) entry(record []byte) {
+	if owner, rest, ok := cutQuoted(record); ok && record[0] == '"' {
+		record = []byte(owner + " " + rest)
+	}
+	h := headOf(record)
+	s.bounds.states = h.states
+	if data := ownData(h.typ, h.data); data != "" {
+		record = slices.Concat(record[:len(record)-len(h.data)], []byte(" "+data))
+	}
+	s.give(record)
+	if bytes.EqualFold(h.typ, []byte("IPSECKEY")) { // after which the parser misses the end of the line
+		s.extra++
+		s.line = append(slices.Clip(s.line), '\n')
+	}
 }
 
 // ttlOf reads what $TTL says; the parser says what is wrong with it.
 func ttlOf(word string) (uint32, bool) {
-	word, _, _ = strings.Cut(word, ";")
 	if word == "" || word[0] < '0' || word[0] > '9' {
 		return 0, false
 	}
@@ -172,7 +233,7 @@ func statesTTL(fields []string) bool {
 		switch {
 		case word[0] >= '0' && word[0] <= '9':
 			return true
-		case !strings.EqualFold(word, "IN") && !strings.EqualFold(word, "CH") && !strings.EqualFold(word, "HS"):
+		case !isClass([]byte(word)):
 			return false
 		}
 	}
