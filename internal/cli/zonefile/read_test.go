@@ -91,7 +91,8 @@ func TestHostileFilesAreRefused(t *testing.T) {
 		{"a file above the folder of a file below", "$INCLUDE dir/../../secret\n",
 			"only files of the folder of the first file"},
 		{"a folder", "$INCLUDE dir\n", "not a regular file"},
-		{"a range that is too long", "$GENERATE 1-99999999 h$ 1 A 192.0.2.1\n", "bad range in $GENERATE range"},
+		{"a range that is too long", "$GENERATE 1-99999999 h$ 1 A 192.0.2.1\n",
+			"db: line 1: $GENERATE: 1-99999999 makes more than 65536 records"},
 		{"a $GENERATE that makes others", "$GENERATE 1-2 $$GENERATE 1 A 192.0.2.1\n$GENERATE\n", ""},
 		{"zeros", strings.Repeat("\x00", 100), ""},
 	} {
@@ -106,16 +107,31 @@ func TestHostileFilesAreRefused(t *testing.T) {
 
 // TestWhereAFileIsWrong reads files with a mistake, and is told its line.
 func TestWhereAFileIsWrong(t *testing.T) {
+	const form = `does not begin with ${OFFSET,WIDTH,BASE}, in which BASE is d, o, x, X, n or N`
 	for _, c := range []struct{ name, text, says string }{
+		{"a record after a $GENERATE", "$TTL 7\n$GENERATE 1-9 h$ A 192.0.2.$\nb A nonsense\n", "at line: 3:"},
+		{"a record of a $GENERATE", "$TTL 7\n\n$GENERATE 250-300 h$ A 192.0.2.$\nb A 192.0.2.1\n", "at line: 3:"},
 		{"a record after one over several lines", "$TTL 7\n\"a\" LOC (\n42 N\n71 W 1m )\nb A nonsense\n", "at line: 5:"},
 		{"a record after an IPSECKEY", "$TTL 7\na IPSECKEY 10 0 2 . AQN=\n\nb A nonsense\n", "at line: 4:"},
-		{"a record of a file that is included", "$TTL 7\n$INCLUDE i\n", "at line: 4:"},
+		{"a record of a file that is included", "$TTL 7\n$GENERATE 1-9 h$ A 192.0.2.$\n$INCLUDE i\n", "at line: 4:"},
 		{"a parenthesis that is not closed", "$TTL 7\na TXT ( b\nc\n",
 			"db: line 2: the parentheses or quotes that begin here do not match; correct the file"},
 		{"a parenthesis that is closed twice", "$TTL 7\na TXT ( b ) )\n", "db: line 2: the parentheses or quotes"},
+		{"a $GENERATE without data", "\n$GENERATE 1-9 h$ A\n",
+			"db: line 2: $GENERATE: it needs a range, a name, a type and data, such as 1-127 host-$ A 192.0.2.$"},
+		{"a $GENERATE of a name in quotes", "$GENERATE 1-9 \"h$\" A 192.0.2.$\n", "db: line 1: $GENERATE: it needs a range"},
+		{"a $GENERATE whose data opens a parenthesis", "$GENERATE 1-9 h$ TXT \"( a\"\n",
+			"its data has a parenthesis or a quote that is not closed"},
+		{"a range of one number", "$GENERATE 1 h$ A 192.0.2.$\n", `"1" is not a range such as 1-127 or 0-254/2`},
+		{"a range that goes down", "$GENERATE 2-1 h$ A 192.0.2.$\n", "2-1 is not a range of numbers up to 2147483647"},
+		{"a step of 0", "$GENERATE 1-2/0 h$ A 192.0.2.$\n", "1-2/0 is not a range of numbers up to 2147483647"},
+		{"a base that nobody has", "$GENERATE 1-2 h${0,1,q} A 192.0.2.$\n", form},
+		{"a number below 0", "$GENERATE 1-2 h${-2} A 192.0.2.$\n",
+			"${-2} makes -1 of 1, which is not from 0 to 2147483647"},
+		{"a number that is too high", "$GENERATE 1-2 h A 192.0.2.${2147483647}\n", "makes 2147483648 of 1, which is not"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			others := fstest.MapFS{"i": {Data: []byte("\n\n\nb A nonsense\n")}}
+			others := fstest.MapFS{"i": {Data: []byte("$GENERATE 1-2 h$ A 192.0.2.$\n\n\nb A nonsense\n")}}
 			if _, _, err := read(t, "example.org.", c.text, others); err == nil || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("the error is %v", err)
 			}
@@ -131,6 +147,7 @@ func TestATTLThatIsTooHighIsTold(t *testing.T) {
 		{"after the class", "a IN 4294967295 A 192.0.2.1", "4294967295"},
 		{"in parentheses", "a (\n4294967295\nIN A 192.0.2.1 )", "4294967295"},
 		{"without an owner", "$ORIGIN a.example.org.\n@ TXT b\n 4294967295 A 192.0.2.1", "4294967295"},
+		{"of a $GENERATE", "$GENERATE 1-1 a 4294967295 A 192.0.2.1", "4294967295"},
 		{"of a file that is included", "$INCLUDE i", "4294967295"},
 		{"of $TTL", "$TTL 4294967295\na A 192.0.2.1", "4294967295"},
 	} {
@@ -178,7 +195,7 @@ h NID 10 14:4fff:ff20:e
 func FuzzRead(f *testing.F) {
 	f.Add("$TTL 1h\n@ SOA ns hm 1 2 3 4 5\n a 1 IN A 192.0.2.1\n$GENERATE 1-3/2 h${0,3,x} 5 A 192.0.2.$ ; c\n")
 	f.Add("$INCLUDE i sub\n$ORIGIN x.\na CH TXT (\"a\nb\" ; c\n )\n")
-	f.Add("\"a b\" LOC ( 1 N\n1 W 1m )\n$INCLUDE \"i\"\na L64 1 1:2:3:4\n")
+	f.Add("$GENERATE 1-2 $$${0,4,n} TXT \"\\\"a $\\\" b\"\n\"a b\" LOC ( 1 N\n1 W 1m )\n$INCLUDE \"i\"\na L64 1 1:2:3:4\n")
 	f.Add("a IPSECKEY 10 1 2 192.0.2.38 AQN=\nb CAA 0 issue \"\\\"\\300\"\nc TYPE99 \\# 1 00\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		name, err := dnsname.Parse("example.org.")

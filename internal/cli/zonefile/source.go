@@ -36,20 +36,21 @@ func (b *bounds) exceeded(format string, args ...any) error {
 // A source gives the parser a file byte by byte, a record at a time, so that what is known of it is about where the
 // parser is. Where the parser reads something otherwise than BIND, or not at all, it is given other words for the same.
 //
-// The parser forgets at the end of an included file which TTL that has had, and gives what a $GENERATE makes one of an
-// hour. TTLs do not belong to a file: RFC 1035 §5.1 and RFC 2308 §4 say nothing of it, and BIND and NSD agree. So the
-// source keeps what $TTL says, and has the parser give each record that states none the TTL unstated.
+// The parser forgets at the end of an included file which TTL that has had. TTLs do not belong to a file: RFC 1035 §5.1
+// and RFC 2308 §4 say nothing of it, and BIND and NSD agree. So the source keeps what $TTL says, and has the parser
+// give each record that states none the TTL unstated.
 type source struct {
 	in     *bufio.Reader
 	name   string
 	bounds *bounds
 	step   func(octets int) // nil: nobody asks
 
-	line   []byte // what is left of what the parser is given
-	flat   []byte // the last record that went over lines
-	breaks int    // the ends of lines in what was read last
-	lines  int    // that were read
-	extra  int    // that the parser was given in addition
+	line   []byte    // what is left of what the parser is given
+	flat   []byte    // the last record that went over lines
+	breaks int       // the ends of lines in what was read last
+	made   *generate // what is left of a $GENERATE; nil: nothing
+	lines  int       // that were read
+	extra  int       // that the parser was given in addition
 }
 
 // ttlUnstated has the parser give each record that states no TTL the one unstated.
@@ -90,6 +91,10 @@ func (s *source) next() error {
 	if s.bounds.err != nil {
 		return s.bounds.err
 	}
+	if s.made != nil {
+		s.extra++
+		return s.make()
+	}
 	text, err := s.record()
 	switch {
 	case s.bounds.err != nil:
@@ -99,10 +104,9 @@ func (s *source) next() error {
 	case len(text) == 0:
 		return err
 	case text[0] == '$':
-		s.directive(text)
-	default:
-		s.entry(text)
+		return s.directive(text)
 	}
+	s.entry(text)
 	return nil // an error comes again with the next line
 }
 
@@ -173,7 +177,7 @@ func (s *source) give(line []byte) {
 }
 
 // directive takes a text that begins with "$".
-func (s *source) directive(text []byte) {
+func (s *source) directive(text []byte) error {
 	word, rest := cutWord(text)
 	switch strings.ToUpper(string(word)) {
 	case "$TTL":
@@ -187,12 +191,29 @@ func (s *source) directive(text []byte) {
 			text = []byte("$INCLUDE " + file + " " + after)
 		}
 	case "$GENERATE":
-		s.bounds.states = false
-		if fields := strings.Fields(string(text)); !statesTTL(fields) {
-			text = withTTL(text)
+		made, err := newGenerate(rest)
+		if err != nil {
+			return s.bounds.exceeded("%s: line %d: $GENERATE: %v", s.name, s.lines, err)
 		}
+		s.made = made
+		return s.make()
 	}
 	s.give(text)
+	return nil
+}
+
+// make gives the parser the next record of a $GENERATE.
+func (s *source) make() error {
+	record, err := s.made.next()
+	if err != nil {
+		return s.bounds.exceeded("%s: line %d: $GENERATE: %v", s.name, s.lines, err)
+	}
+	if s.made.done() {
+		s.made = nil
+	}
+	s.entry([]byte(record))
+	s.breaks = 1
+	return nil
 }
 
 // entry gives the parser a record in words that it reads.
@@ -222,32 +243,4 @@ func ttlOf(word string) (uint32, bool) {
 		return 0, false
 	}
 	return record.Header().Ttl, true
-}
-
-// owner is where a $GENERATE has the names that it makes, after its range.
-const owner = 2
-
-// statesTTL reports whether a $GENERATE has a TTL; before or after its class, if there is one.
-func statesTTL(fields []string) bool {
-	for _, word := range fields[min(owner+1, len(fields)):] {
-		switch {
-		case word[0] >= '0' && word[0] <= '9':
-			return true
-		case !isClass([]byte(word)):
-			return false
-		}
-	}
-	return true // there is no type either
-}
-
-// withTTL writes the TTL unstated after the owner of a $GENERATE.
-func withTTL(line []byte) []byte {
-	at := 0
-	for range owner + 1 {
-		at += len(line[at:]) - len(bytes.TrimLeft(line[at:], " \t"))
-		if end := bytes.IndexAny(line[at:], " \t"); end >= 0 {
-			at += end
-		}
-	}
-	return slices.Concat(line[:at], fmt.Appendf(nil, " %d", uint32(unstated)), line[at:])
 }
