@@ -25,7 +25,7 @@ type record struct {
 	class uint16
 	any   bool     // its type is ANY
 	ttl   uint32   // seconds
-	data  string   // canonical; "" if it has none
+	data  string   // canonical; "" if it came without and needs none
 	wrong *Refusal // what is wrong with its form, which is said when its turn comes; nil: nothing
 }
 
@@ -102,8 +102,10 @@ func readPrerequisite(zone dnsname.Name, r dns.RR) (record, *Refusal) {
 		return p, refusal
 	case h.Class != dns.ClassINET && p.data != "":
 		return p, refuse(dns.RcodeFormatError, "A prerequisite of class %s has data.", dns.Class(h.Class))
-	case h.Class == dns.ClassINET && (p.any || p.data == ""):
+	case h.Class == dns.ClassINET && p.any:
 		return p, refuse(dns.RcodeFormatError, "A prerequisite that compares a set has no data to compare.")
+	case h.Class == dns.ClassINET && p.data == "":
+		return p.empty()
 	}
 	return p, nil
 }
@@ -122,7 +124,9 @@ func readUpdate(zone dnsname.Name, r dns.RR) (record, *Refusal) {
 	case h.Class != dns.ClassANY && u.any:
 		return u, refuse(dns.RcodeFormatError, "A record cannot have the type ANY.")
 	case h.Class != dns.ClassANY && u.data == "":
-		return u, refuse(dns.RcodeFormatError, "%s has no data.", u.Key)
+		if u, refusal = u.empty(); refusal != nil {
+			return u, refusal
+		}
 	}
 	if h.Class == dns.ClassINET {
 		if u.ttl > math.MaxInt32 {
@@ -166,6 +170,17 @@ func read(zone dnsname.Name, r dns.RR) (record, *Refusal) {
 	}
 	out.data = sets[0].Data[0]
 	return out, nil
+}
+
+// empty returns a record that came without data as one with empty data, if its type may have them, as APL may
+// (RFC 3123 §4).
+func (r record) empty() (record, *Refusal) {
+	data, err := rr.ParseData(r.Type, `\# 0`)
+	if err != nil {
+		return r, refuse(dns.RcodeFormatError, "%s has no data.", r.Key)
+	}
+	r.data = data
+	return r, nil
 }
 
 // meta reports whether no record can have a type (RFC 6895 §3.1).

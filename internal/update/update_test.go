@@ -21,6 +21,7 @@ www.example.org. 300 A 192.0.2.2
 www.example.org. 300 TXT "a"
 web.example.org. 300 CNAME www.example.org.
 a.b.example.org. 300 A 192.0.2.3
+empty.example.org. 300 TYPE65281 \# 0
 `
 
 func content(t testing.TB) update.Content {
@@ -82,6 +83,12 @@ func message(t testing.TB, text string) *dns.Msg {
 			m.RemoveRRset(empty(rest))
 		case "deletename":
 			m.RemoveName(name)
+		case "bare":
+			m.Insert(empty(rest))
+		case "unbare":
+			m.Remove(empty(rest))
+		case "samebare":
+			m.Used(empty(rest))
 		case "raw":
 			m.Ns = append(m.Ns, &dns.RFC3597{Hdr: dns.RR_Header{Name: "www.example.org.", Rrtype: 1, Class: dns.ClassCHAOS},
 				Rdata: "c0000201"})
@@ -164,6 +171,13 @@ func TestUpdates(t *testing.T) {
 			`add x.example.org. 60 TYPE11 \# 6 c00002010601; add x.example.org. 60 TYPE11 \# 6 c00002011101; ` +
 				`add x.example.org. 60 TYPE11 \# 7 c0000201060002`,
 			`x.example.org. TYPE11 60 \# 6 C00002011101,\# 7 C0000201060002`},
+		{"a record comes whose data are empty, as its type lets them be (RFC 3123 §4)", `add x.example.org. 60 APL \# 0`,
+			`x.example.org. APL 60 \# 0`},
+		{"a record of a type that nobody knows comes with empty data (RFC 3597 §4)",
+			`add x.example.org. 60 TYPE65281 \# 0`, `x.example.org. TYPE65281 60 \# 0`},
+		{"a record with empty data goes", `delete empty.example.org. TYPE65281 \# 0`, `empty.example.org. TYPE65281`},
+		{"a record comes without the data that its type has", "bare new.example.org. A", "FORMERR"},
+		{"a record goes without the data that its type has", "unbare www.example.org. A", "FORMERR"},
 		{"a CNAME gives way", "deleteset web.example.org. CNAME; add web.example.org. 60 A 192.0.2.9",
 			"web.example.org. A 60 192.0.2.9; web.example.org. CNAME"},
 		{"the apex keeps its name servers when the name goes", "deletename example.org.", ""},
@@ -198,6 +212,9 @@ func TestUpdates(t *testing.T) {
 		{"a set is just so",
 			"same www.example.org. A 192.0.2.2; same www.example.org. A 192.0.2.1; deletename www.example.org.",
 			"www.example.org. A; www.example.org. TXT"},
+		{"a set of empty data is just so",
+			`same empty.example.org. TYPE65281 \# 0; deletename empty.example.org.`, "empty.example.org. TYPE65281"},
+		{"a set should be just so, without the data that its type has", "samebare www.example.org. A", "FORMERR"},
 		{"a set has more", "same www.example.org. A 192.0.2.1", "NXRRSET"},
 		{"a set has less", "same a.b.example.org. A 192.0.2.3; same a.b.example.org. A 192.0.2.4", "NXRRSET"},
 		{"a set of which nothing is there", "same new.example.org. A 192.0.2.1", "NXRRSET"},
