@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"cmp"
 	"encoding/binary"
 
 	"github.com/miekg/dns"
@@ -64,32 +65,33 @@ func (r *request) read(msg []byte) (rcode int) {
 	default:
 		return dns.RcodeNotImplemented
 	}
-	// More than one question has no meaning (RFC 9619 §4); none leaves nothing to answer.
-	if binary.BigEndian.Uint16(msg[4:]) != 1 {
-		return dns.RcodeFormatError
-	}
-	rest := r.readQuestion(msg[headerSize:])
-	if rest == nil {
-		return dns.RcodeFormatError
-	}
-	// An IXFR has the client's SOA in the authority section (RFC 1995 §3), other questions have nothing there.
-	var counts [3]int
+	var counts [4]int
 	for i := range counts {
-		counts[i] = int(binary.BigEndian.Uint16(msg[6+2*i:]))
+		counts[i] = int(binary.BigEndian.Uint16(msg[4+2*i:]))
 	}
-	if r.update { // its records are read by who carries it out
-		return r.readRest(msg, len(msg)-len(rest), counts[0]+counts[1], counts[2])
+	rest := msg[headerSize:]
+	for range counts[0] {
+		if rest = r.readQuestion(rest); rest == nil {
+			return dns.RcodeFormatError
+		}
 	}
-	if counts[0] != 0 || counts[1] != 0 && r.typ != rr.Type(dns.TypeIXFR) {
-		return dns.RcodeFormatError
+	// What has no meaning is read to its end all the same: the answer has an OPT if the message has (RFC 6891 §6.1.1).
+	rcode = r.readRest(msg, len(msg)-len(rest), counts[1]+counts[2], counts[3])
+	if counts[0] != 1 { // more than one question has no meaning (RFC 9619 §4); none leaves nothing to answer
+		r.question = nil
+		rcode = cmp.Or(rcode, dns.RcodeFormatError)
 	}
-	return r.readRest(msg, len(msg)-len(rest), counts[1], counts[2])
+	if counts[1] != 0 && !r.update {
+		rcode = cmp.Or(rcode, dns.RcodeFormatError)
+	}
+	return rcode
 }
 
 // readQuestion returns what follows the question, nil if it cannot be read.
 func (r *request) readQuestion(b []byte) (rest []byte) {
 	n := r.name.read(r.buf[:], b)
 	if n == 0 || len(b) < n+4 {
+		r.question = nil
 		return nil
 	}
 	r.question = b[:n+4]
@@ -98,7 +100,14 @@ func (r *request) readQuestion(b []byte) (rest []byte) {
 }
 
 // readRest reads the records after the question: so many of the sections before the additional one, and so many there.
+// An IXFR has the client's SOA in the authority section (RFC 1995 §3), other questions have nothing there. The records
+// of an update are read by who carries it out.
 func (r *request) readRest(msg []byte, at, before, additional int) (rcode int) {
+	wanted := 0
+	if r.typ == rr.Type(dns.TypeIXFR) {
+		wanted = 1
+	}
+	wrong := before != wanted && !r.update
 	for i := range before + additional {
 		rec, rest, ok := cutRecord(msg[at:])
 		if !ok || r.signed > 0 { // a TSIG is the last record (RFC 8945 §5.1)
@@ -107,9 +116,7 @@ func (r *request) readRest(msg []byte, at, before, additional int) (rcode int) {
 		switch {
 		case i < before && r.update:
 		case i < before:
-			if i > 0 || !r.readSerial(rec) {
-				return dns.RcodeFormatError
-			}
+			wrong = wrong || !r.readSerial(rec)
 		case rec.typ == dns.TypeOPT:
 			if rcode = r.readEDNS(rec); rcode != dns.RcodeSuccess {
 				return rcode
@@ -119,7 +126,7 @@ func (r *request) readRest(msg []byte, at, before, additional int) (rcode int) {
 		}
 		at = len(msg) - len(rest)
 	}
-	if at < len(msg) || before == 0 && r.typ == rr.Type(dns.TypeIXFR) {
+	if at < len(msg) || wrong {
 		return dns.RcodeFormatError
 	}
 	return dns.RcodeSuccess

@@ -93,6 +93,21 @@ func TestMessages(t *testing.T) {
 			edns(1232)(m)
 			m.Extra = append(m.Extra, m.Extra[0])
 		}), "FORMERR qr; edns 0 1232 do"},
+		{"EDNS without a question: the answer has it, too (RFC 6891 §6.1.1)",
+			asked(t, func(m *dns.Msg) { edns(1232)(m); m.Question = nil }), "FORMERR qr; edns 0 1232 do"},
+		{"EDNS with two questions", asked(t, func(m *dns.Msg) {
+			edns(1232)(m)
+			m.Question = append(m.Question, m.Question[0])
+		}), "FORMERR qr; edns 0 1232 do"},
+		{"EDNS with an answer in the question", asked(t, func(m *dns.Msg) {
+			edns(1232)(m)
+			m.Answer = []dns.RR{mustRR(t, "a. 1 A 192.0.2.1")}
+		}), "FORMERR qr; edns 0 1232 do"},
+		{"a version that is to come, without a question", asked(t, func(m *dns.Msg) {
+			edns(1232)(m)
+			m.IsEdns0().SetVersion(1)
+			m.Question = nil
+		}), "BADVERS qr; edns 0 1232 do"},
 		{"EDNS of a name", asked(t, func(m *dns.Msg) { edns(1232)(m); m.Extra[0].Header().Name = "a." }), "FORMERR qr;"},
 
 		{"class CH", asked(t, func(m *dns.Msg) {
