@@ -217,6 +217,12 @@ func TestRulesOfBackends(t *testing.T) {
 		{"a DNSClass", `spec: {dnsClass: {name: a}}`, ""},
 		{"a provider", `spec: {provider: {type: aws-route53, secretRef: {name: a}, region: eu-west-1, config: {a: b}}}`, ""},
 		{"the policies", `spec: {embedded: {}, default: true, foreign: Delete, mode: Observe, auditInterval: 1h30m}`, ""},
+		{"keys of updates, one of which is being replaced", `spec: {embedded: {update: [
+			{keyName: a, secretRef: {name: a}, namespace: a}, {keyName: A., secretRef: {name: b}, namespace: a},
+			{keyName: b, secretRef: {name: a}, namespace: b}]}}`, ""},
+		{"a key of updates of two namespaces", `spec: {embedded: {update: [
+			{keyName: a, secretRef: {name: a}, namespace: a}, {keyName: A., secretRef: {name: a}, namespace: b}]}}`,
+			"a key stands for one namespace: give the entries of update for other namespaces keys with other names"},
 		{"an audit every second", `spec: {embedded: {}, auditInterval: 1000ms}`, ""},
 
 		{"no kind of server", `spec: {default: true}`,

@@ -22,10 +22,11 @@ type Embedded struct {
 
 	// Who may change the zones by dynamic updates (RFC 2136), such as a DHCP
 	// server or a client of the ACME protocol. What is added becomes Records of
-	// a namespace.
+	// a namespace, of which each key has one.
 	//
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:XValidation:rule=`self.all(a, self.all(b, a.__namespace__ == b.__namespace__ || a.keyName.lowerAscii() != b.keyName.lowerAscii() && a.keyName.lowerAscii() + '.' != b.keyName.lowerAscii()))`,message="a key stands for one namespace: give the entries of update for other namespaces keys with other names"
 	// +optional
 	Update []UpdateRule `json:"update,omitempty"`
 
