@@ -5,6 +5,11 @@ import (
 	"flag"
 	"io"
 	"log/slog"
+
+	"github.com/go-logr/logr"
+	"go.opentelemetry.io/otel"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
 )
 
 // logOptions say what is logged, and how.
@@ -48,4 +53,13 @@ func (o logOptions) handler(to io.Writer) slog.Handler {
 		return slog.NewTextHandler(to, options)
 	}
 	return slog.NewJSONHandler(to, options)
+}
+
+// logLibraries has everything that libraries say be in the log.
+func logLibraries(log *slog.Logger) {
+	all := logr.FromSlogHandler(log.Handler())
+	slog.SetDefault(log) // what they say without being asked
+	ctrl.SetLogger(all)
+	otel.SetLogger(all)
+	klog.SetSlogLogger(log)
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -89,10 +90,14 @@ func main() {
 	if os.Getenv("GOGC") == "" {
 		tuneGC()
 	}
-	if err := run(ctx, os.Args[1:], os.Getenv); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "operator:", err)
-		os.Exit(1)
+	err := run(ctx, os.Args[1:], os.Getenv, os.Stderr)
+	if err == nil || errors.Is(err, flag.ErrHelp) {
+		return
 	}
+	if !errors.Is(err, errLogged) {
+		fmt.Fprintln(os.Stderr, "operator:", err)
+	}
+	os.Exit(1)
 }
 
 func parse(args []string, env func(string) string) (options, error) {
@@ -162,7 +167,11 @@ func parse(args []string, env func(string) string) (options, error) {
 	return o, err
 }
 
-func run(ctx context.Context, args []string, env func(string) string) error {
+// errLogged is about an error that the log has.
+var errLogged = errors.New("the log says why")
+
+// run runs the operator with these flags, and writes the log to said. Before there is one, it returns what is wrong.
+func run(ctx context.Context, args []string, env func(string) string, said io.Writer) error {
 	o, err := parse(args, env)
 	if err != nil {
 		return err
@@ -170,16 +179,24 @@ func run(ctx context.Context, args []string, env func(string) string) error {
 	if o.version.Asked() {
 		return o.version.Answer(os.Stdout, "operator", version.Read())
 	}
-	log := slog.New(o.logs.handler(os.Stderr))
-	slog.SetDefault(log) // what libraries say without being asked
-	ctrl.SetLogger(logr.FromSlogHandler(log.Handler()))
-	config, err := clientcmd.BuildConfigFromFlags("", o.kubeconfig)
-	if err != nil {
-		return fmt.Errorf("finding the cluster: %w", err)
+	log := slog.New(o.logs.handler(said))
+	logLibraries(log)
+	if err := begin(ctx, log, o, env); err != nil {
+		log.Error("The operator ends.", "error", err)
+		return errLogged
 	}
+	return nil
+}
+
+// begin runs the operator in its cluster.
+func begin(ctx context.Context, log *slog.Logger, o options, env func(string) string) error {
 	traces, err := tracing.New(ctx, "zonefold-operator", version.Release(), env)
 	if err != nil {
 		return err
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", o.kubeconfig)
+	if err != nil {
+		return fmt.Errorf("finding the cluster: %w", err)
 	}
 	return operate(ctx, config, o, process{log: log, traces: traces, registry: metrics.Registry})
 }
