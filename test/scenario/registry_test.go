@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/zonefold/zonefold/internal/backend/dynamodb/dynamodbtest"
+	"github.com/zonefold/zonefold/internal/backend/route53/route53test"
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
@@ -70,6 +71,7 @@ func TestZonesSharedWithExternalDNS(t *testing.T) {
 		s.answers("other.example.org. A", "203.0.113.1")
 	})
 	s.run("the registry is a table of DynamoDB", sharedByTable)
+	s.run("sets are left to external-dns while a service does not list its zones", keptUnlisted)
 	s.run("a Backend is told which registries it cannot have", func(s *scene) {
 		s.bind = s.startBIND("example.org.")
 		for more, words := range map[string]string{
@@ -91,6 +93,36 @@ func TestZonesSharedWithExternalDNS(t *testing.T) {
 		s.backend("b", "registries: [{dynamoDB: {secretRef: {name: ~aws}}}]", s.bind)
 		s.cond("backend b", "Ready", "False InvalidSpec", "credentials for DynamoDB", "AWS_SECRET_ACCESS_KEY")
 	})
+}
+
+// keptUnlisted gives a Backend other credentials, for which its service lists no zones at first: those that are known
+// already are still shared.
+func keptUnlisted(s *scene) {
+	server, account, _ := s.route53()
+	id, ttl := account.AddZone(s.text("example.org"), false), int64(300)
+	server.Put(id, route53test.Set{Name: s.text("www.example.org"), Type: "A", TTL: &ttl,
+		Records: []string{"192.0.2.99"}})
+	server.Put(id, route53test.Set{Name: s.text("a-www.example.org"), Type: "TXT", TTL: &ttl,
+		Records: []string{`"heritage=external-dns,external-dns/owner=prod"`}})
+	s.apply(fmt.Sprintf("backend b: {provider: {type: aws-route53, secretRef: {name: ~aws}, config: {endpoint: %q}}, "+
+		"registries: [{}]}", server.URL))
+	s.apply(www("b"))
+	s.cond("record a/www", "Served", "False Owned")
+
+	server.Inject(func(operation string) *route53test.Error {
+		if operation == "ListHostedZones" {
+			return &route53test.Error{Status: 503, Code: "ServiceUnavailable", Message: "later"}
+		}
+		return nil
+	})
+	other := account.NewUser("other")
+	s.credentials("aws", "accessKeyID", other.AccessKeyID, "secretAccessKey", other.SecretAccessKey)
+	s.cond("backend b", "Ready", "False Unavailable")
+	s.apply(`record a/new: {domainName: new.example.org., type: A, rdata: 192.0.2.4}`)
+	s.at(server, id, "new.example.org.", "A", "192.0.2.4")
+	s.apply(`record a/www: {domainName: www.example.org., type: A, rdata: 192.0.2.2}`)
+	s.cond("record a/www", "Served", "False Owned")
+	s.at(server, id, "www.example.org.", "A", "192.0.2.99")
 }
 
 // sharedByTable goes from external-dns to zonefold and back, with items of a table in the place of notes.

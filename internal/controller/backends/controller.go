@@ -334,9 +334,7 @@ func (b *Controller) look(ctx context.Context, name string) {
 		k = b.connect(ctx, name, settings)
 	}
 	k.warnings, k.grants, k.access = warnings, grants, accessOf(&backend)
-	if k.trouble == nil {
-		place.Registry = registries
-	}
+	place.Registry = registries // also while there is trouble: zones that are known go on being written
 	place.Servers, place.Problem = b.besideTable(k.servers, table, k.trouble)
 	k.trouble = place.Problem
 	k.stopped = place.Stopped()
