@@ -17,6 +17,13 @@ func TestBindyRulesOfZones(t *testing.T) {
 		{"both forms, one with dots at the end", `spec: {` + z + `, ` + soa + `, ` + record + `}`, ""},
 		{"both forms, with a mail address and in upper case", `spec: {` + z +
 			`, soa: {primaryNameServer: NS1.example.com, adminEmail: admin@Example.com}, ` + record + `}`, ""},
+		{"a mail address with a dot before the @", `spec: {` + z +
+			`, soa: {primaryNameServer: a, adminEmail: john.doe+dns@example.com}}`, ""},
+		{"both forms, with such a mailbox as an address and as a name", `spec: {` + z +
+			`, soa: {primaryNameServer: a, adminEmail: John.Doe@example.com}, ` +
+			`soaRecord: {primaryNs: a, adminEmail: john\.doe.example.com.}}`, ""},
+		{"such a mailbox as a name", `spec: {` + z +
+			`, soa: {primaryNameServer: a, adminEmail: john\.doe.example.com.}}`, ""},
 		{"the existing form without numbers", `spec: {` + z +
 			`, soaRecord: {primaryNs: ns1.example.com, adminEmail: admin.example.com}}`, ""},
 		{"the document's form with numbers", `spec: {` + z +
@@ -60,6 +67,10 @@ func TestBindyRulesOfZones(t *testing.T) {
 		{"a SOA without a mailbox", `spec: {` + z + `, soa: {primaryNameServer: a}}`, "spec.soa.adminEmail: Required value"},
 		{"a mailbox that is none", `spec: {` + z + `, soa: {primaryNameServer: a, adminEmail: "a b@c"}}`,
 			"adminEmail is a mailbox written as admin.example.com or admin@example.com"},
+		{"a mailbox with two dots before the @", `spec: {` + z + `, soa: {primaryNameServer: a, adminEmail: a..b@c}}`,
+			"adminEmail is a mailbox"},
+		{"a mailbox with another backslash", `spec: {` + z + `, soa: {primaryNameServer: a, adminEmail: a\b@c}}`,
+			"adminEmail is a mailbox"},
 		{"a mailbox with two @", `spec: {` + z + `, soa: {primaryNameServer: a, adminEmail: a@b@c}}`,
 			"adminEmail is a mailbox"},
 		{"a server with a line break", `spec: {` + z + `, soa: {primaryNameServer: "a\nb", adminEmail: a.b}}`,

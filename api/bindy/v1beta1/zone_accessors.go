@@ -105,9 +105,15 @@ func (a *Authority) setTimes(forms []SOATimes) error {
 // absolute returns a name in lower case and with a dot at its end.
 func absolute(name string) string { return strings.TrimSuffix(strings.ToLower(name), ".") + "." }
 
-// mailbox returns a mail address as an absolute name. The @ becomes a dot; nothing
-// before it can have one.
-func mailbox(m Mailbox) string { return absolute(strings.Replace(string(m), "@", ".", 1)) }
+// mailbox returns a mail address as an absolute name. The @ becomes a dot; those
+// before it are part of the first label (RFC 1035 §8).
+func mailbox(m Mailbox) string {
+	local, domain, found := strings.Cut(string(m), "@")
+	if !found {
+		return absolute(local)
+	}
+	return absolute(strings.ReplaceAll(strings.ReplaceAll(local, `\.`, "."), ".", `\.`) + "." + domain)
+}
 
 // Cluster returns the name of the cluster or provider whose servers have the
 // zone, empty if only selectors choose them. It is an error that both forms of
