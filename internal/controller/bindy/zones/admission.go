@@ -26,6 +26,7 @@ func (z *Zones) LookAtZone(ctx context.Context, old, o client.Object) controller
 	converted := dialect.ConvertZone(dnsZone, fleet.addresses)
 	st, unlock := z.state.Lock()
 	converted.Warnings = append(converted.Warnings, st.homes.Notes(converted.ID)...)
+	elder := st.elderOf(dnsZone, fleet.all())
 	unlock()
 	content := z.outcome(converted.ID).Snapshot.Sets.Txn()
 	for _, set := range converted.Own {
@@ -36,8 +37,11 @@ func (z *Zones) LookAtZone(ctx context.Context, old, o client.Object) controller
 		ID: converted.ID, Stored: old != nil,
 		Forecast: func(ctx context.Context) (zone.Forecast, bool) { return z.foresight.Zone(ctx, converted) },
 	})
-	if fleet.problem != "" {
+	switch {
+	case fleet.problem != "":
 		found.Warnings = append(found.Warnings, dialect.Sentence("not served: %s", fleet.problem))
+	case elder != "":
+		found.Warnings = append(found.Warnings, dialect.Sentence("not served there: %s", elder))
 	}
 	return found
 }

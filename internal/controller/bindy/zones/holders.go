@@ -146,5 +146,23 @@ func (st *state) elder(id zone.ID, instance client.ObjectKey) string {
 	if holder.IsZero() || holder == id {
 		return ""
 	}
-	return fmt.Sprintf("%s is older and has %s on Bind9Instance %s.", holder, st.names.of[id], instance)
+	return olderHas(holder, st.names.of[id], instance)
+}
+
+func olderHas(holder zone.ID, name string, instance client.ObjectKey) string {
+	return fmt.Sprintf("%s is older and has %s on Bind9Instance %s.", holder, name, instance)
+}
+
+// elderOf is elder of a DNSZone that is about to be stored, at the first of its instances that an older zone has.
+func (st *state) elderOf(o *v1beta1.DNSZone, instances []client.ObjectKey) string {
+	self := servedZone{since: o.CreationTimestamp.Time}
+	id, name := dialect.ZoneID(o.Namespace, o.Name), dialect.CanonicalZone(o.Spec.ZoneName)
+	for _, instance := range instances {
+		holder := st.holderAt(instance, name)
+		t, _ := st.servedZone(holder)
+		if !holder.IsZero() && holder != id && (self.since.IsZero() || t.before(holder, self, id)) {
+			return olderHas(holder, name, instance)
+		}
+	}
+	return ""
 }

@@ -61,3 +61,38 @@ func TestWhoIsToldOfAZoneOfTheSameName(t *testing.T) {
 		t.Errorf("of a zone that is gone, %v are told, and %s has the server", told, st.holderAt(at, "example.com"))
 	}
 }
+
+// TestAZoneIsToldOfAnOlderOneBeforeItIsStored has one of the name at one of two servers.
+func TestAZoneIsToldOfAnOlderOneBeforeItIsStored(t *testing.T) {
+	at, other := client.ObjectKey{Namespace: "dns", Name: "ns"}, client.ObjectKey{Namespace: "dns", Name: "other"}
+	old := dialect.ZoneID("dns", "old")
+	st := &state{known: map[zone.ID]*known{}, fleets: map[zone.ID]fleetOf{}, names: newNameIndex(),
+		assignments: map[zone.ID]assignment{}}
+	o := selecting("dns/old", "example.com", 2)
+	o.CreationTimestamp = metav1.Time{Time: time.Unix(2, 0)}
+	st.known[old], st.fleets[old] = &known{zone: o}, fleetOf{primaries: []client.ObjectKey{at}}
+	st.names.accepted[old] = true
+	st.rename(old)
+	const has = "DNSZone dns/old is older and has example.com on Bind9Instance dns/ns."
+	for _, c := range []struct {
+		name, object, zone string
+		second             int64 // when it was stored; 0: it is not
+		on                 []client.ObjectKey
+		want               string
+	}{
+		{"a new one of the name", "new", "Example.com", 0, []client.ObjectKey{other, at}, has},
+		{"on other servers", "new", "example.com", 0, []client.ObjectKey{other}, ""},
+		{"another name", "new", "example.net", 0, []client.ObjectKey{at}, ""},
+		{"the one that is there", "old", "example.com", 2, []client.ObjectKey{at}, ""},
+		{"a younger one that gets the name", "young", "example.com", 3, []client.ObjectKey{at}, has},
+		{"an older one that gets the name", "older", "example.com", 1, []client.ObjectKey{at}, ""},
+	} {
+		o := selecting("dns/"+c.object, c.zone, c.second)
+		if o.CreationTimestamp = (metav1.Time{}); c.second > 0 {
+			o.CreationTimestamp = metav1.Time{Time: time.Unix(c.second, 0)}
+		}
+		if got := st.elderOf(o, c.on); got != c.want {
+			t.Errorf("%s: it is told %q", c.name, got)
+		}
+	}
+}
