@@ -102,6 +102,7 @@ func TestAnswers(t *testing.T) {
 		{"a no with 200", 200, fmt.Sprintf(no, "QUOTA_EXCEEDED"), "QUOTA_EXCEEDED", "QUOTA_EXCEEDED", "QUOTA_EXCEEDED"},
 		{"not there", 404, fmt.Sprintf(no, "RECORD_NOT_FOUND"), "RECORD_NOT_FOUND", "-", "-"},
 		{"not there, with 200", 200, fmt.Sprintf(no, "RECORD_NOT_FOUND"), "RECORD_NOT_FOUND", "-", "-"},
+		{"another path", 404, fmt.Sprintf(no, "SERVER_ERROR"), "SERVER_ERROR", "SERVER_ERROR", "SERVER_ERROR"},
 		{"not there, with success alone", 404, `{"success":false}`, "SERVER_ERROR", "-", "-"},
 		{"not there, in plain text, of a server that is not well", 404, `404 page not found`, "SERVER_ERROR", "SERVER_ERROR",
 			"SERVER_ERROR"},

@@ -53,9 +53,11 @@ func (a *reply) ofProtocol() bool {
 	return a.parsed && (a.answer.Success != nil || a.answer.Error != nil && a.answer.Error.Code != "")
 }
 
-// absent reports whether an answer about one record says that it is not there. Some servers say so with 200.
+// absent reports whether an answer about one record says that it is not there. Some servers say so with 200. A 404 with
+// another code is about something else, such as a path that the server does not have.
 func (a *reply) absent() bool {
-	return a.status == http.StatusNotFound || a.status/100 == 2 && a.code("") == CodeRecordNotFound
+	return a.status == http.StatusNotFound && a.code(CodeRecordNotFound) == CodeRecordNotFound ||
+		a.status/100 == 2 && a.code("") == CodeRecordNotFound
 }
 
 // failure says why an answer is none that was hoped for; nil: it is. An answer that says nothing is as good as its
