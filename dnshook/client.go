@@ -137,17 +137,18 @@ func (c *Client) Health(ctx context.Context) (Health, error) {
 	}
 	var h Health
 	readErr := json.Unmarshal(a.body, &h)
+	h.Message = clipped(h.Message)
 	switch {
 	case a.status != http.StatusOK:
 		if h.Message == "" {
 			h.Message = "it answers " + strconv.Itoa(a.status)
 		}
-		return h, &Error{Status: a.status, Code: a.code(CodeServerError), Message: clip(h.Message)}
+		return h, &Error{Status: a.status, Code: a.code(CodeServerError), Message: h.Message}
 	case readErr != nil:
 		return h, &Error{Status: a.status, Code: CodeServerError, Message: "its answer to /health is not JSON"}
 	case h.Status != Healthy:
 		return h, &Error{Status: a.status, Code: CodeServerError,
-			Message: clip(fmt.Sprintf("it says that it is %q: %s", h.Status, h.Message))}
+			Message: fmt.Sprintf("it says that it is %q: %s", clipped(h.Status), h.Message)}
 	}
 	return h, nil
 }

@@ -205,6 +205,38 @@ func TestWordsOfAServerAreKept(t *testing.T) {
 	}
 }
 
+func TestNoControlCharacterOfAServerIsKept(t *testing.T) {
+	long := strings.Repeat("ä", 400)
+	for _, c := range []struct {
+		sentence, body, want string
+		status               int
+	}{
+		{"a code", `{"success":false,"error":{"code":"\u001b[31mNO\nT","message":"no"}}`, "[31mNO T: no", 400},
+		{"a long code", `{"success":false,"error":{"code":"` + long + `","message":"no"}}`,
+			strings.Repeat("ä", 250) + "…: no", 400},
+		{"what an unhealthy server says", `{"status":"unhealthy","message":"\u001b[31mno\ndatabase"}`,
+			"SERVER_ERROR: [31mno database", 503},
+		{"a status", `{"status":"\u001b[31mill","message":"\u0007no\ndatabase"}`,
+			`SERVER_ERROR: it says that it is "[31mill": no database`, 200},
+		{"much that an unhealthy server says", `{"status":"unhealthy","message":"` + long + `"}`,
+			"SERVER_ERROR: " + strings.Repeat("ä", 250) + "…", 503},
+	} {
+		client := clientOf(t, serve(t, c.status, c.body).URL)
+		_, err := client.Health(t.Context())
+		if c.status == 400 {
+			_, err = client.Upsert(t.Context(), www)
+		}
+		var e *dnshook.Error
+		if !errors.As(err, &e) || e.Error() != c.want {
+			t.Errorf("of %s it keeps %q, want %q", c.sentence, e, c.want)
+		}
+	}
+	well := `{"status":"healthy","message":"\u001b[31mfine\n"}`
+	if h, err := clientOf(t, serve(t, 200, well).URL).Health(t.Context()); err != nil || h.Message != "[31mfine" {
+		t.Errorf("of what a healthy server says it keeps %q, %v", h.Message, err)
+	}
+}
+
 func TestHealth(t *testing.T) {
 	for _, c := range []struct {
 		sentence string

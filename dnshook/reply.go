@@ -111,7 +111,7 @@ func titled(page string) string {
 // code is what the answer says, else the one given.
 func (a *reply) code(otherwise Code) Code {
 	if a.parsed && a.answer.Error != nil && a.answer.Error.Code != "" {
-		return Code(clip(string(a.answer.Error.Code)))
+		return Code(clipped(string(a.answer.Error.Code)))
 	}
 	return otherwise
 }
