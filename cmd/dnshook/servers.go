@@ -88,7 +88,10 @@ func (s *settings) here(ctx context.Context, zones []place, now func() time.Time
 	if err != nil {
 		return server{}, err
 	}
-	kept := hook.Keep(names.Group(group), s.data, now)
+	kept, err := hook.Keep(names.Group(group), s.data, now)
+	if err != nil {
+		return server{}, errors.Join(fmt.Errorf("--data: %w", err), names.Close(ctx))
+	}
 	out := server{zone: func(place) backend.Backend { return kept }, addrs: names.Addrs(),
 		close: func(ctx context.Context) error { return errors.Join(names.Close(ctx), kept.Close()) }}
 	err = names.SetPolicy(group, embedded.Policy{Transfer: []embedded.Rule{rule}})

@@ -24,17 +24,39 @@ import (
 // answered when it is on the disk, and is there again after a new start. One process has a folder.
 type Kept struct {
 	backend.Backend
-	dir string
-	now func() time.Time
+	dir  string
+	lock *os.File
+	now  func() time.Time
 
 	mu       sync.Mutex
 	journals map[dnsname.Name]*os.File
 	broken   error // a journal could not be written: what is served may not be kept, so nothing is confirmed any more
 }
 
-// Keep makes a Kept of a backend that has no zones yet.
-func Keep(b backend.Backend, dir string, now func() time.Time) *Kept {
-	return &Kept{Backend: b, dir: dir, now: now, journals: map[dnsname.Name]*os.File{}}
+// Keep makes a Kept of a backend that has no zones yet, and takes the folder for itself: of two that write journals
+// there, one would lose what it has confirmed.
+func Keep(b backend.Backend, dir string, now func() time.Time) (*Kept, error) {
+	lock, err := lockFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &Kept{Backend: b, dir: dir, lock: lock, now: now, journals: map[dnsname.Name]*os.File{}}, nil
+}
+
+// lockFolder holds a folder until what it returns is closed.
+func lockFolder(dir string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("locking the folder %s: %w", dir, err)
+	}
+	switch free, err := tryLock(f); {
+	case err != nil:
+		return nil, errors.Join(fmt.Errorf("locking the folder %s: %w", dir, err), f.Close())
+	case !free:
+		return nil, errors.Join(fmt.Errorf(
+			"another process keeps its records in the folder %s; end it, or choose another folder", dir), f.Close())
+	}
+	return f, nil
 }
 
 // entry is a line of a journal: what a change made of a zone.
@@ -232,7 +254,7 @@ func (k *Kept) Read(ctx context.Context, zone dnsname.Name, ask backend.Ask) (ba
 	return k.Backend.Read(ctx, zone, ask)
 }
 
-// Close closes the journals.
+// Close closes the journals, and leaves the folder to others.
 func (k *Kept) Close() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -241,5 +263,5 @@ func (k *Kept) Close() error {
 		errs = append(errs, f.Close())
 	}
 	clear(k.journals)
-	return errors.Join(errs...)
+	return errors.Join(append(errs, k.lock.Close())...)
 }

@@ -22,7 +22,10 @@ func keep(t *testing.T, dir string) (*hook.Provider, *hook.Kept) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := hook.Keep(names.Group("g"), dir, time.Now)
+	k, err := hook.Keep(names.Group("g"), dir, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := k.Open(t.Context(), parse(t, "example.com.")); err != nil {
 		t.Fatal(err)
 	}
@@ -109,6 +112,7 @@ func TestWhatIsKeptIsThereAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.Close()
+		k.Close()
 		_, k = keep(t, dir)
 		after, next := content(t, k)
 		if after != before || !rr.SerialLess(serial+1, next) {
@@ -137,8 +141,30 @@ func TestJournalsThatCannotBeUsed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := hook.Keep(names.Group("g"), dir, time.Now).Open(t.Context(), parse(t, "example.com.")); err == nil ||
+	again, err := hook.Keep(names.Group("g"), dir, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { again.Close() })
+	if err := again.Open(t.Context(), parse(t, "example.com.")); err == nil ||
 		!strings.Contains(err.Error(), "example.com.journal:1: ") {
 		t.Errorf("a journal that is damaged: %v", err)
 	}
+}
+
+func TestAFolderBelongsToOne(t *testing.T) {
+	dir := t.TempDir()
+	_, k := keep(t, dir)
+	names, err := embedded.Serve(t.Context(), embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := hook.Keep(names.Group("g"), dir, time.Now); err == nil ||
+		!strings.Contains(err.Error(), "another process keeps its records in the folder "+dir) {
+		t.Errorf("another one that keeps its records there is told: %v", err)
+	}
+	if err := k.Close(); err != nil {
+		t.Fatal(err)
+	}
+	keep(t, dir)
 }
