@@ -162,6 +162,26 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+func TestWhenAServerIsToBeAskedAgain(t *testing.T) {
+	for _, c := range []struct {
+		sentence, header string
+		want             time.Duration
+	}{
+		{"a number of seconds", "7", 7 * time.Second},
+		{"nothing", "", 0},
+		{"no number", "soon", 0},
+		{"less than nothing", "-99999999999999999999", 0},
+		{"more than a day", "86401", 24 * time.Hour},
+		{"more than an int has room for", "99999999999999999999", 24 * time.Hour},
+	} {
+		_, err := clientOf(t, serve(t, 503, "", "Retry-After", c.header).URL).Upsert(t.Context(), www)
+		var e *dnshook.Error
+		if !errors.As(err, &e) || e.RetryAfter != c.want {
+			t.Errorf("of %s it takes %+v, want %s", c.sentence, err, c.want)
+		}
+	}
+}
+
 func TestA404OfAServerThatIsWell(t *testing.T) {
 	for _, status := range []int{200, 503} {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -3,6 +3,7 @@ package dnshook
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -39,7 +40,7 @@ func read(response *http.Response, now time.Time) (reply, error) {
 
 // retryAfter reads a number of seconds or a date (RFC 9110 §10.2.3); what cannot be read is 0.
 func retryAfter(text string, now time.Time) time.Duration {
-	if n, err := strconv.Atoi(text); err == nil {
+	if n, err := strconv.Atoi(text); err == nil || errors.Is(err, strconv.ErrRange) { // n is the nearest that there is
 		return max(0, time.Duration(min(n, 24*3600))*time.Second)
 	}
 	if at, err := http.ParseTime(text); err == nil {
