@@ -137,9 +137,8 @@ func (p *pause) lets(key slotKey, now time.Time) bool {
 // end is no slot: it stands in the queue of a class for the end of its pause.
 func (p *pause) end(class string) slotKey { return slotKey{class: class} }
 
-// pause has a class wait, but never longer than a server waits that is asked for its health.
+// pause has a class wait.
 func (m *model) pause(c *class, after time.Duration) {
-	after = min(after, m.k.Retry.Slow)
 	if until := m.k.Clock.Now().Add(after); until.After(c.pause.until) {
 		c.pause.until = until
 		m.later(c.pause.end(c.name), after)

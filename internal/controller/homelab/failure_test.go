@@ -128,6 +128,8 @@ func TestAnswersOfServers(t *testing.T) {
 			"All retries failed (5/5)"},
 		{"too many requests", status(429, "", "Retry-After", "3600"), "Error False ServerError", "RATE_LIMITED", 1,
 			"in 1h0m0s, as the server asks"},
+		{"a wish beyond the interval of health checks", status(429, "", "Retry-After", "7200"), "Error False ServerError",
+			"RATE_LIMITED", 1, "in 1h0m0s, although the server asks for 2h0m0s"},
 	} {
 		t.Run(c.sentence, func(t *testing.T) {
 			h := newHook(t, "")

@@ -50,7 +50,7 @@ type Patience int
 // How long a failure has one wait.
 const (
 	Soon     Patience = iota // by the budget
-	AsAsked                  // when the server says; it costs nothing
+	AsAsked                  // when the server says, and not later than Slow; it costs nothing
 	Hopeless                 // when something changes, or very much later
 )
 
@@ -60,6 +60,10 @@ func (s *Schedule) Failed(r Retry, now time.Time, p Patience, after time.Duratio
 	switch {
 	case p == AsAsked:
 		after = cmp.Or(after, r.MaxDelay)
+		if after > r.Slow { // a server may say any number
+			s.Next = now.Add(r.Slow)
+			return fmt.Sprintf("The operator tries again in %s, although the server asks for %s.", r.Slow, after)
+		}
 		s.Next = now.Add(after)
 		return fmt.Sprintf("The operator tries again in %s, as the server asks.", after)
 	case p == Soon && s.Used < r.MaxAttempts:

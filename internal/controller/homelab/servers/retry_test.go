@@ -41,6 +41,7 @@ func TestWhatIsNotCountedAsARetry(t *testing.T) {
 		{"a failure", Soon, 0, 5 * time.Second, 1},
 		{"a server that says when", AsAsked, 7 * time.Second, 7 * time.Second, 1},
 		{"a server that asks for patience and does not say how much", AsAsked, 0, time.Minute, 1},
+		{"a server that says a time beyond the interval of health checks", AsAsked, time.Hour, 10 * time.Minute, 1},
 		{"another failure", Soon, 0, 10 * time.Second, 2},
 		{"one that no retry mends", Hopeless, 0, 10 * time.Minute, 2},
 	} {
