@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -82,7 +81,7 @@ func (k *Kept) Open(ctx context.Context, zone dnsname.Name) error {
 		return fmt.Errorf("reading what was kept of zone %s: %w", zone, err)
 	}
 	if soa == (rr.SOA{}) {
-		if soa, sets, err = fresh(zone); err != nil {
+		if soa, err = fresh(zone); err != nil {
 			return err
 		}
 	} else {
@@ -93,27 +92,17 @@ func (k *Kept) Open(ctx context.Context, zone dnsname.Name) error {
 	for set := range sets.All() {
 		b.Changes = append(b.Changes, plan.Change{Key: set.Key(), Want: set})
 	}
+	if _, there := sets.Get(apexNS(zone)); !there {
+		b.Changes = append(b.Changes, plan.Change{Key: apexNS(zone)})
+	}
+	if b.Changes, err = served(zone, b.Changes); err != nil {
+		return err
+	}
 	if err := k.begin(zone, soa, b.Changes); err != nil {
 		return fmt.Errorf("keeping zone %s: %w", zone, err)
 	}
 	_, err = k.Backend.Apply(ctx, zone, b)
 	return err
-}
-
-// fresh is a zone that nobody has written to: its name server is ns, which needs an address.
-func fresh(zone dnsname.Name) (rr.SOA, rr.Sets, error) {
-	ns, err := dnsname.Parse("ns." + strings.TrimPrefix(zone.String(), "."))
-	if err != nil {
-		return rr.SOA{}, rr.Sets{}, err
-	}
-	master, err := dnsname.Parse("hostmaster." + strings.TrimPrefix(zone.String(), "."))
-	if err != nil {
-		return rr.SOA{}, rr.Sets{}, err
-	}
-	txn := rr.Sets{}.Txn()
-	txn.Put(rr.NewSet(rr.Key{Name: zone, Type: rr.TypeNS}, 3600, ns.String()))
-	return rr.SOA{MName: ns, RName: master, Refresh: 3600, Retry: 600, Expire: 604800, Minimum: 300, TTL: 3600},
-		txn.Sets(), nil
 }
 
 func (k *Kept) path(zone dnsname.Name) string {
@@ -225,6 +214,11 @@ func (k *Kept) Apply(ctx context.Context, zone dnsname.Name, b backend.Batch) (b
 	if err := k.aliased(ctx, zone, b.Changes); err != nil {
 		return backend.Result{}, err
 	}
+	changes, err := served(zone, b.Changes)
+	if err != nil {
+		return backend.Result{}, err
+	}
+	b.Changes = changes
 	result, err := k.Backend.Apply(ctx, zone, b)
 	if err != nil {
 		return result, err

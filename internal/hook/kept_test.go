@@ -122,6 +122,43 @@ func TestWhatIsKeptIsThereAgain(t *testing.T) {
 	}
 }
 
+func TestAZoneAlwaysHasANameServer(t *testing.T) {
+	dir := t.TempDir()
+	p, k := keep(t, dir)
+	ns := dnshook.ID{Type: "NS", Domain: "example.com", Subdomain: "@"}
+	has := func(when, want string) {
+		t.Helper()
+		if r, err := p.Get(t.Context(), ns); err != nil || strings.Join(r.Values, ",") != want {
+			t.Errorf("%s GET shows %q, %v; want %s", when, r.Values, err, want)
+		}
+	}
+	has("at first", "ns.example.com")
+	if err := p.Upsert(t.Context(), record("NS", "example.com", "@", "ns.example.net")); err != nil {
+		t.Error(err)
+	}
+	has("with another one", "ns.example.net")
+	for range 2 {
+		if err := p.Delete(t.Context(), ns); err != nil {
+			t.Error(err)
+		}
+		has("when it was deleted", "ns.example.com")
+	}
+	k.Close()
+	p, k = keep(t, dir)
+	has("after a new start", "ns.example.com")
+	k.Close()
+	text, err := os.ReadFile(filepath.Join(dir, "example.com.journal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	without := strings.ReplaceAll(string(text), `"type":"NS"`, `"type":"TXT"`)
+	if err := os.WriteFile(filepath.Join(dir, "example.com.journal"), []byte(without), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, _ = keep(t, dir)
+	has("when a journal has none", "ns.example.com")
+}
+
 func TestJournalsThatCannotBeUsed(t *testing.T) {
 	dir := t.TempDir()
 	p, k := keep(t, dir)
