@@ -63,6 +63,34 @@ func TestRejectedRecords(t *testing.T) {
 		s.ready("record a/mx", "record a/srv", "record a/mail")
 		s.agree("a/org")
 	})
+
+	s.run("a set that no Record asks for is told by the Zone that has it, which stays ready", func(s *scene) {
+		s.serve("example.org.", "sub.example.org.", "2.0.192.in-addr.arpa.")
+		s.apply(`
+		zone a/org: {domainName: example.org., delegations: ` + anything + `}
+		zone a/sub: {domainName: sub.example.org., delegations: ` + anything + `}
+		zone a/reverse: {domainName: 2.0.192.in-addr.arpa., reverse: {}}
+		record a/apex: {domainName: example.org., type: NS, rdata: ns.example.net.}
+		record a/ns: {domainName: sub.example.org., type: NS, rdata: ns_1.sub.example.org.}
+		record a/glue: {domainName: ns_1.sub.example.org., type: A, rdata: 192.0.2.53}
+		`)
+		s.cond("zone a/org", "Warning", "True Rejected", "bind does not take sub.example.org. NS: ",
+			"bind does not take ns_1.sub.example.org. A: ")
+		s.cond("zone a/reverse", "Warning", "True Rejected", "bind does not take 53.2.0.192.in-addr.arpa. PTR: ")
+		s.ready("zone a/org", "zone a/reverse")
+		s.apply(`
+		record a/ns: {domainName: sub.example.org., type: NS, rdata: ns1.sub.example.org.}
+		record a/glue: {domainName: ns1.sub.example.org., type: A, rdata: 192.0.2.53}
+		`)
+		s.answers("53.2.0.192.in-addr.arpa. PTR", "ns1.sub.example.org.")
+		s.eventually("the warning goes", func() string {
+			if c := find(conditionsOf(s.get("zone a/org")), "Warning"); c != nil {
+				return c.Message
+			}
+			return ""
+		})
+		s.agree("a/org")
+	})
 }
 
 func TestWithdrawal(t *testing.T) {

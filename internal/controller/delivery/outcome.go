@@ -43,7 +43,7 @@ func (d *Deliveries) outcomeOf(id zone.ID) ZoneOutcome {
 			out.Label = label
 		}
 		out.Confirmed = l.confirmed() && l.clean()
-		out.Lingering = lingering(l)
+		out.Lingering, out.Refused = lingering(l), l.refused()
 	}
 	for _, other := range z.feeds {
 		out.Leaving = out.Leaving || other != l || !l.live
@@ -73,6 +73,7 @@ type ZoneOutcome struct {
 	Label     engine.Label  // serial and content that it labels
 	Confirmed bool          // the newest content everywhere, and no server may have anything else
 	Lingering []rr.Key      // sets that a server did not let go
+	Refused   []Refused     // what servers do not take
 	Leaving   bool          // something is being withdrawn, or may have to be: it is not known yet
 	Keeping   bool          // a Backend keeps foreign sets, so the ledger matters
 	Frozen    *FrozenOutcome
@@ -107,6 +108,26 @@ func lingering(l *zoneFeed) []rr.Key {
 	for _, a := range l.at {
 		if a.report != nil {
 			out = append(out, a.report.Lingering...)
+		}
+	}
+	return out
+}
+
+// Refused are the sets that a server of a Backend does not take, among them deletions and what Held is about. The map
+// never changes.
+type Refused struct {
+	Place string // as people call it
+	Sets  map[rr.Key]engine.Refusal
+}
+
+// Outcome says why a Backend does not take a set.
+func (r Refused) Outcome(key rr.Key) *controller.Outcome { return refused(r.Place, key, r.Sets[key]) }
+
+func (l *zoneFeed) refused() []Refused {
+	var out []Refused
+	for _, a := range l.at {
+		if a.report != nil && len(a.report.Refused) > 0 && !a.leaving && !a.observe {
+			out = append(out, Refused{a.place, a.report.Refused})
 		}
 	}
 	return out

@@ -103,3 +103,23 @@ func TestServed(t *testing.T) {
 		})
 	}
 }
+
+func TestAZoneKnowsWhatItsServersRefuse(t *testing.T) {
+	www := rr.Key{Name: parse(t, "www.example.org."), Type: rr.TypeA}
+	report := &engine.Report{Refused: map[rr.Key]engine.Refusal{www: {Reason: "bad"}}}
+	l := &zoneFeed{at: map[attachmentKey]*attached{
+		{place: "takes it"}:   {place: "Backend a", report: &engine.Report{}},
+		{place: "is silent"}:  {place: "Backend b"},
+		{place: "refuses it"}: {place: "Backend c", report: report},
+		{place: "loses it"}:   {place: "Backend d", report: report, leaving: true},
+		{place: "observes"}:   {place: "Backend e", report: report, observe: true},
+	}}
+	got := l.refused()
+	if len(got) != 1 {
+		t.Fatalf("%d servers refuse something: %v", len(got), got)
+	}
+	if said, want := show(*got[0].Outcome(www)), "False Rejected: Backend c does not take www.example.org. A: bad"; said !=
+		want {
+		t.Errorf("it is %s\nwant %s", said, want)
+	}
+}

@@ -91,7 +91,7 @@ func (k *Controller) writeZone(ctx context.Context, id zone.ID) error {
 		return err
 	}
 	c := controller.Conditions{Old: z.Status.Conditions, Generation: z.Generation, Now: k.Clock.Now()}
-	tellZone(&want, c, v, out.ZoneOutcome)
+	tellZone(&want, c, k.warnOfUnasked(id, &z, v, out.ZoneOutcome), out.ZoneOutcome)
 	if later != nil && onlySerials(z.Status.Backends, want.Backends) && k.isLarge(id) {
 		want.Backends = z.Status.Backends // it goes with the content, which costs as much as any write of a large status
 	}

@@ -22,6 +22,14 @@ type zoneState struct {
 	gone     map[rr.Key]bool // keys that left the content since it was written
 	held     []delivery.Delivered
 	holding  bool // held is what we wrote last, the cache may lag behind
+
+	unasked map[placedKey]time.Time // since when Backends do not take what no Record asks for
+}
+
+// A placedKey is a set at one Backend.
+type placedKey struct {
+	place string
+	key   rr.Key
 }
 
 // zoneState returns the state of a Zone.
