@@ -2,6 +2,8 @@ package attack
 
 import (
 	"fmt"
+	"os"
+	"strings"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -16,6 +18,30 @@ func malloryRecord(name, domain, kind, rdata string) string {
 func malloryZone(name, domain string) string {
 	return fmt.Sprintf(
 		`{apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {name: %s}, spec: {domainName: %q, delegations: [{namespaces: [mallory], records: [{pattern: "@"}, {pattern: "*"}]}]}}`, name, domain)
+}
+
+// namesStay has the cluster have the policy of docs/delegation.md until the attempt is over.
+func (s *site) namesStay() {
+	s.Helper()
+	text, err := os.ReadFile("../../docs/delegation.md")
+	s.must(err)
+	_, policy, _ := strings.Cut(string(text), "```yaml\napiVersion: admissionregistration.k8s.io/v1\n")
+	policy, _, found := strings.Cut(policy, "```")
+	if !found {
+		s.Fatal("docs/delegation.md has no policy")
+	}
+	for _, o := range objects("apiVersion: admissionregistration.k8s.io/v1\n" + policy) {
+		s.store(o)
+		s.Cleanup(func() { s.remove(o) })
+	}
+}
+
+// respecifies changes the spec of an object of mallory's in mallory's name.
+func (s *site) respecifies(kind, name, spec string) error {
+	s.Helper()
+	o := objects(fmt.Sprintf("{apiVersion: kubi.zone/v1alpha1, kind: %s, metadata: {namespace: %s, name: %s}}", kind,
+		mallory, name))[0]
+	return s.mallory.Patch(s.ctx, o, client.RawPatch("application/merge-patch+json", []byte(`{"spec":`+spec+`}`)))
 }
 
 func onZones() []attempt {
@@ -47,6 +73,29 @@ func onZones() []attempt {
 		aTenant, "changes a name that another namespace has and that a rule gives to both",
 		"the first namespace holds it: `NameHeld`",
 		func(s *site) { s.told("NameHeld", malloryRecord("api", "api.shared.example.org.", "A", "192.0.2.66")) },
+	}, {
+		aTenant, "gives an old Record a name that another namespace has had since",
+		"the policy of [docs/delegation.md](docs/delegation.md#age), where it is: the name stays",
+		func(s *site) {
+			s.namesStay()
+			s.must(s.malloryPuts(malloryZone("old", "old.mallory.example.")))
+			s.must(s.malloryPuts(malloryRecord("old", "old.shared.example.org.", "A", "192.0.2.66")))
+			names := 0
+			s.eventually("the policy is in force", func() string {
+				names++
+				if s.respecifies("Record", "old", fmt.Sprintf(`{"domainName":"old-%d.shared.example.org."}`, names)) == nil {
+					return "the name can be changed"
+				}
+				return ""
+			})
+			for _, spec := range []string{`{"domainName":"api.shared.example.org."}`, `{"type":"TXT"}`,
+				`{"domainName":"api.shared","zoneRef":{"name":"zone","namespace":"victim"}}`} {
+				s.denied(s.respecifies("Record", "old", spec), "names-stay", "do not change")
+			}
+			s.denied(s.respecifies("Zone", "old", `{"domainName":"shared.example.org."}`), "names-stay", "do not change")
+			s.must(s.respecifies("Record", "old", `{"rdata":"192.0.2.67"}`))
+			s.must(s.respecifies("Zone", "old", `{"delegations":[]}`))
+		},
 	}, {
 		aTenant, "delegates names of others away with an NS record above them",
 		"names that others hold cannot be hidden: `HidesNames`",
