@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -61,6 +62,35 @@ func TestFilesInQuotesAreIncluded(t *testing.T) {
 	want := compiled(t, txtar.File{Name: "example.org", Data: text})
 	if got := entriesIn(t, out); !slices.Equal(got, want) {
 		t.Errorf("BIND has\n%s\nand render\n%s", strings.Join(want, "\n"), strings.Join(got, "\n"))
+	}
+}
+
+// TestObjectsOfTwoZonesHaveNamesOfTheirOwn imports zones that say the same of their names into one namespace: what is
+// applied of one must not replace what is of the other.
+func TestObjectsOfTwoZonesHaveNamesOfTheirOwn(t *testing.T) {
+	const file = "$TTL 300\n@ SOA ns h 1 7200 900 1209600 300\n@ NS ns\nwww CNAME @\nns A 192.0.2.1\n" +
+		"a AAAA 2001:db8::1\n_a CNAME @\ntext TXT one\n"
+	for _, as := range []string{"kubizone", "bindy"} {
+		seen := map[string]string{}
+		for _, zone := range []string{"a.test", "b.test"} {
+			code, out, said := runOn(t, file, "import", "file", "-", "--origin", zone, "--as", as, "-o", "json")
+			var list struct {
+				Items []struct {
+					Kind     string
+					Metadata struct{ Name string }
+				}
+			}
+			if err := json.Unmarshal([]byte(out), &list); err != nil || code != command.ExitDone || len(list.Items) == 0 {
+				t.Fatalf("import exits with %d and says %s: %v", code, said, err)
+			}
+			for _, o := range list.Items {
+				name := o.Kind + " " + o.Metadata.Name
+				if seen[name] != "" {
+					t.Errorf("as %s, %s and %s have both a %s", as, seen[name], zone, name)
+				}
+				seen[name] = zone
+			}
+		}
 	}
 }
 

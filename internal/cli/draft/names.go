@@ -16,8 +16,8 @@ const (
 )
 
 // A namer names objects after the owner of their record: "www-a-8hs1qd3f" is an A record of www. The sum at the end is
-// of the owner and the data, so that a name stays when other records come and go. There is none where the owner and the
-// type say it all.
+// of the whole owner, as zones of one namespace have the same names in them, and of the data, so that a name stays when
+// other records come and go. A set of which there is one object has a sum without data.
 type namer struct {
 	seed maphash.Seed
 	used map[uint64]struct{} // the names of the last owner, and of all whose own name is not in them as it is
@@ -40,10 +40,10 @@ func (n *namer) name(zone, owner dnsname.Name, t rr.Type, data string) string {
 	if !exact {
 		used = n.odd
 	}
-	base := text + "-" + strings.ToLower(t.String())
-	if exact && (data == "" || t.Singleton()) {
-		return base
+	if t.Singleton() {
+		data = ""
 	}
+	base := text + "-" + strings.ToLower(t.String())
 	sum := sha256.Sum256([]byte(owner.String() + " " + t.String() + " " + data))
 	letters := strings.ToLower(base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:]))
 	for size := sumSize; ; size++ { // a longer one only where somebody made two sums begin alike

@@ -25,8 +25,9 @@ func newImport(env command.Env) *cobra.Command {
 		Short: "Write manifests for a zone of a master file, a name server, a service or octoDNS",
 		Long: `import reads a zone from where it is now and writes it as YAML: a Zone and Records of
 kubi.zone, or, with --as bindy, a DNSZone and its records. Each record becomes an object. Its
-name is made from its owner, its type and a checksum of its data, so it stays the same when
-other records come and go. With --as bindy, all addresses of a name are one object.
+name is made from its owner, its type and a checksum of its owner and data, so it stays the
+same when other records come and go, and differs from those of other zones. With --as bindy,
+all addresses of a name are one object.
 
 The output goes to standard output, or with --to into a folder, which gets a folder for each
 namespace and in it a file for each zone. --split team-a=*.team-a gives names to another
