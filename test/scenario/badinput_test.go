@@ -49,7 +49,9 @@ func (s *scene) sound() {
 	default:
 	}
 	for line := range strings.SplitSeq(s.log.String(), "\n") {
-		for _, trouble := range []string{"panic", "cannot be brought up to date", "rejected event", "ailed to list", "ailed to watch"} {
+		for _, trouble := range []string{
+			"panic", "cannot be brought up to date", "rejected event", "ailed to list", "ailed to watch",
+		} {
 			if strings.Contains(line, trouble) {
 				s.t.Errorf("the operator logs: %.600s", line)
 			}

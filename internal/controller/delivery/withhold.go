@@ -9,8 +9,8 @@ import (
 	"github.com/zonefold/zonefold/internal/dnsname"
 )
 
-// Stopped reports whether what a Place was reached with is not there any more: its credentials, in whose place there
-// may be others that are refused, or a spec that can be read. What is only not known yet, or cannot be listed now, stops
+// Stopped reports whether what a Place was reached with is not there any more: its credentials, in whose place may be
+// others that are refused, or a spec that can be read. What is only not known yet, or cannot be listed now, stops
 // nothing. Nor does a key of those who copy zones from this process.
 func (p *Place) Stopped() bool {
 	if p.Problem == nil || len(p.Servers) > 0 || p.Kind == KindEmbedded {

@@ -35,7 +35,8 @@ func shootOf(ctx context.Context, cached, live client.Reader, o *v1alpha1.DNSRec
 	}
 	cluster := blankCluster()
 	if err := live.Get(ctx, client.ObjectKey{Name: namespace}, cluster); err != nil {
-		return shoot{Lost: apierrors.IsNotFound(err)}, fmt.Errorf("reading the Cluster %s, which the namespace of a shoot needs: %w", namespace, err)
+		return shoot{Lost: apierrors.IsNotFound(err)}, fmt.Errorf(
+			"reading the Cluster %s, which the namespace of a shoot needs: %w", namespace, err)
 	}
 	return readShoot(cluster)
 }
