@@ -1,6 +1,7 @@
 package dnshook
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -86,11 +87,18 @@ func (i ID) Canonical() (ID, error) {
 			"The subdomain %q is not valid: %v; the domain itself is @.", clip(i.Subdomain),
 			err)
 	}
-	if _, err := dnsname.Parse(out.FQDN() + "."); err != nil {
+	_, err := dnsname.Parse(out.FQDN() + ".")
+	if _, noAddress := netip.ParseAddr(out.FQDN()); err == nil && noAddress == nil {
+		err = errAddress
+	}
+	if err != nil {
 		return ID{}, failed(CodeInvalidDomain, "%q is not a name: %v.", clip(out.FQDN()), err)
 	}
 	return out, nil
 }
+
+// errAddress is about an address: the last label of no host's name is a number (RFC 1123 §2.1).
+var errAddress = errors.New("it is an address")
 
 func plain(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }
 
@@ -122,8 +130,8 @@ func check(name string, wildcard bool) error {
 		return err
 	case rest == "":
 		return fmt.Errorf("it is empty")
-	case !wildcard && noAddress == nil: // the last label of no host's name is a number (RFC 1123 §2.1)
-		return fmt.Errorf("it is an address")
+	case !wildcard && noAddress == nil:
+		return errAddress
 	}
 	return dnsname.CheckOwner(parsed)
 }

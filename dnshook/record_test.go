@@ -65,6 +65,8 @@ func TestRecords(t *testing.T) {
 			`{"type":"A","domain":"xn--bcher-kva.example","subdomain":"a--b","values":["192.0.2.1"],"ttl":300} 192.0.2.1`},
 		{"an address for a domain", `{"type":"A","domain":"192.0.2.1","subdomain":"@","values":["192.0.2.1"]}`,
 			"INVALID_DOMAIN"},
+		{"an address that the subdomain is part of",
+			`{"type":"A","domain":"0.1","subdomain":"10.0","values":["192.0.2.1"]}`, "INVALID_DOMAIN"},
 		{"a label that is too long", `{"type":"A","domain":"example.com","subdomain":"` + long[:64] +
 			`","values":["192.0.2.1"]}`, "INVALID_DOMAIN"},
 		{"a name that is too long", `{"type":"A","domain":"example.com","subdomain":"` + strings.Repeat("abcdefg.", 31) +
