@@ -180,6 +180,9 @@ func (r Record) Canonical() (Record, error) {
 			out.Values = append(out.Values, value)
 		}
 	}
+	if id.Type == "MX" && len(out.Values) > 1 && slices.Contains(out.Values, ".") { // RFC 7505 §3
+		return Record{}, failed(CodeInvalidValue, "%s has \".\", which is that no mail is taken, beside mail servers.", id)
+	}
 	return out, nil
 }
 

@@ -190,11 +190,13 @@ func wireOf(spec *v1alpha1.DNSRecordSpec) (dnshook.Record, []string, error) {
 }
 
 // TermsOf are what records of several objects have to have in common to be one: on the wire they have their numbers
-// once.
+// once, and that there is no mail stands beside no mail server (RFC 7505 §3).
 func TermsOf(r dnshook.Record) string {
 	switch m := r.Metadata; {
 	case m == nil:
 		return ""
+	case r.Type == "MX" && slices.Contains(r.Values, "."):
+		return fmt.Sprint("priority ", *m.Priority, ", no mail")
 	case r.Type == "MX":
 		return fmt.Sprint("priority ", *m.Priority)
 	default:
