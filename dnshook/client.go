@@ -11,7 +11,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -49,15 +48,10 @@ type Client struct {
 
 // NewClient makes a client; nothing is sent yet.
 func NewClient(cfg ClientConfig) (*Client, error) {
-	u, err := url.Parse(cfg.Server)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("the server %q is not a URL: %w", cfg.Server, err)
-	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return nil, fmt.Errorf("the server %q is not a URL such as http://HOST:PORT", cfg.Server)
-	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return nil, errors.New("the URL of a server must not have a user, query or fragment")
-	case cfg.Now == nil:
+	if err := checkServer(cfg.Server); err != nil {
+		return nil, err
+	}
+	if cfg.Now == nil {
 		return nil, errors.New("dnshook: ClientConfig.Now is not set")
 	}
 	if cfg.Timeout <= 0 {

@@ -291,9 +291,15 @@ func TestServersThatDoNotAnswer(t *testing.T) {
 		t.Errorf("a server that is gone: %v", err)
 	}
 	for _, server := range []string{"", "dns", "ftp://dns", "http://", "http://user@dns", "http://dns?x", "http://dns#x",
-		"http://dns?"} {
+		"http://dns?", "http://:80", "https://:", "http://dns:0", "http://dns:65536", "http://dns:99999999999999999999",
+		"http://dns/../x", "http://dns/x/..", "http://dns/./x", "http://dns/x/%2e%2E/y", "http://dns/."} {
 		if _, err := dnshook.NewClient(dnshook.ClientConfig{Server: server, Now: time.Now}); err == nil {
 			t.Errorf("%q is a server", server)
+		}
+	}
+	for _, server := range []string{"http://dns:", "http://dns:65535/", "http://[::1]:1/a@b/c", "http://dns/.well-known/..."} {
+		if _, err := dnshook.NewClient(dnshook.ClientConfig{Server: server, Now: time.Now}); err != nil {
+			t.Errorf("%q is no server: %v", server, err)
 		}
 	}
 }
