@@ -37,6 +37,11 @@ type step struct {
 // calls reports whether the server is called; the class exists then.
 func (do step) calls() bool { return do.upsert != nil || do.remove != nil }
 
+// begins reports whether a step is the first one for a slot in which no server has anything.
+func (do step) begins(s *slot) bool {
+	return (do.place != nil || do.upsert != nil) && len(s.holders) == 0
+}
+
 // evidence is one thing that a server may have of a record.
 type evidence struct {
 	record *record
@@ -61,7 +66,7 @@ func (p *plan) next(s *slot) step {
 	default:
 		do = p.clear(s)
 	}
-	if !do.calls() {
+	if !do.calls() && !do.begins(s) {
 		if s.course != nil && (w != nil && s.confirmed == w.hash || len(s.holders) == 0) {
 			s.course.upserts, s.course.removals = attempts{}, attempts{}
 			s.tidy()
@@ -80,8 +85,8 @@ func (p *plan) next(s *slot) step {
 // wait is how long there is nothing to send yet, for what a slot is to hold and for the step that is next.
 func (p *plan) wait(s *slot, w *want, do step) time.Duration {
 	now, c := p.clock.Now(), s.ownCourse()
-	if do.upsert != nil {
-		c.upserts.ResetFor(do.upsert.hash + p.classes[s.key.class].revision)
+	if do.remove == nil {
+		c.upserts.ResetFor(w.hash + p.classes[s.key.class].revision)
 		return c.upserts.Next.Sub(now)
 	}
 	c.removals.ResetFor(p.classes[s.key.class].revision)

@@ -1,6 +1,7 @@
 package homelab_test
 
 import (
+	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,6 +25,37 @@ func (w *world) ends(before func()) {
 		}
 		return ""
 	})
+}
+
+// TestWhatCouldNeverBeSentKeepsNothing has DNSClasses for which nothing can be signed: no server has anything because
+// of their records.
+func TestWhatCouldNeverBeSentKeepsNothing(t *testing.T) {
+	h := newHook(t, "")
+	w := newWorld(t, slowly)
+	w.class("good", h.URL)
+	w.class("short", h.URL, "hmacAuth: {secret: short}")
+	w.class("dns", h.URL, "hmacAuth: {secretRef: {name: hmac, namespace: ~, key: key}}")
+	w.record("moved", "good", "A moved example.com 192.0.2.1")
+	w.until("moved", "Created True RecordCreated")
+	w.record("moved", "dns", "A moved example.com 192.0.2.1")
+	w.record("it", "dns", "A www example.com 192.0.2.1")
+	w.marked("marked", "dns", "A marked example.com 192.0.2.1", "")
+	w.record("other", "short", "A other example.com 192.0.2.1")
+	w.until("moved", "Error False SecretNotFound")
+	w.until("it", "Error False SecretNotFound")
+	w.until("marked", "Error False SecretNotFound")
+	w.until("other", "Error False InvalidConfiguration")
+	h.asked()
+	w.ends(func() {
+		for _, name := range []string{"moved", "it", "marked", "other"} {
+			w.delete(name)
+			w.until(name, "gone")
+		}
+	})
+	if got := strings.Join(h.asked(), "\n"); strings.Contains(got, "POST") || strings.Count(got, "DELETE") != 1 {
+		t.Errorf("the server is asked\n%s", got)
+	}
+	w.holds(h)
 }
 
 func TestARefusedRecordDoesNotKeepItsClass(t *testing.T) {

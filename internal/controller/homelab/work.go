@@ -39,11 +39,12 @@ func (k *Controller) turn(class string, q slotQueue, keys []slotKey) {
 		return
 	}
 	ctx := k.lingering
+	may := k.usable(ctx, class)
 	var jobs []job
 	var writing sync.WaitGroup
 	room := make(chan struct{}, 16)
 	for _, key := range keys {
-		s, do := k.decide(q, key)
+		s, do := k.decide(q, key, may)
 		switch {
 		case do.prepare != nil:
 			room <- struct{}{}
@@ -79,8 +80,24 @@ func (k *Controller) turn(class string, q slotQueue, keys []slotKey) {
 	}
 }
 
+// usable is why nothing can be sent for a revision of a class; without an error something can.
+type usable struct {
+	revision string
+	err      error
+}
+
+func (k *Controller) usable(ctx context.Context, class string) (out usable) {
+	m, unlock := k.model.Lock()
+	c := m.classes[class]
+	unlock()
+	if c != nil {
+		out.revision, out.err = c.server.Usable(ctx)
+	}
+	return out
+}
+
 // decide finds the next step about a slot, and does what needs no call.
-func (k *Controller) decide(q slotQueue, key slotKey) (*slot, step) {
+func (k *Controller) decide(q slotQueue, key slotKey, may usable) (*slot, step) {
 	m, unlock := k.model.Lock()
 	defer unlock()
 	s, c := m.slots[key], m.classes[key.class]
@@ -90,6 +107,15 @@ func (k *Controller) decide(q slotQueue, key slotKey) (*slot, step) {
 	}
 	do := m.next(s)
 	m.enqueueStatuses(s)
+	if may.err != nil && do.begins(s) { // what is written down for a record keeps it, and its class
+		m.resume(c)
+		if c.revision == may.revision {
+			m.failed(s, may.err, false)
+		} else {
+			q.Add(key)
+		}
+		return s, step{}
+	}
 	waits := do.calls() && !c.pause.lets(key, k.Clock.Now())
 	if waits || !do.calls() {
 		m.resume(c)

@@ -70,10 +70,10 @@ const OperationHealth = "health"
 
 // Call makes one call, and counts it, while the operator leads. It waits for as long as the rate limit says.
 func (s *Server) Call(ctx context.Context, operation string, do func(context.Context, *dnshook.Client) error) error {
-	hook, err := s.connect(ctx)
+	hook, err := s.connect(ctx, s.now())
 	if err == nil && operation != OperationHealth {
 		if err = s.abide(ctx); err == nil {
-			hook, err = s.connect(ctx) // its Secret may have changed, or gone, meanwhile
+			hook, err = s.connect(ctx, s.now()) // its Secret may have changed, or gone, meanwhile
 		}
 	}
 	if err != nil {
@@ -88,10 +88,17 @@ func (s *Server) Call(ctx context.Context, operation string, do func(context.Con
 	return err
 }
 
+// Usable returns why the server cannot be called at all, nil if it can, and the revision that this is about. It
+// connects to nobody.
+func (s *Server) Usable(ctx context.Context) (revision string, err error) {
+	is := s.now()
+	_, err = s.connect(ctx, is)
+	return is.revision, err
+}
+
 // connect returns a client. It reads Secrets when they have changed only.
-func (s *Server) connect(ctx context.Context) (*dnshook.Client, error) {
-	is, now := s.now(), s.Clock.Now
-	return s.dialed.client(is.revision, now, func() (*dnshook.Client, error) { return s.dial(ctx, is.class) })
+func (s *Server) connect(ctx context.Context, is used) (*dnshook.Client, error) {
+	return s.dialed.client(is.revision, s.Clock.Now, func() (*dnshook.Client, error) { return s.dial(ctx, is.class) })
 }
 
 // client returns the client for a revision of a class. One that could not be made is tried again after a while.
