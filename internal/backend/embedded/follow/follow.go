@@ -42,8 +42,9 @@ type Options struct {
 
 // A Follower keeps a server the same as the leader's.
 type Follower struct {
-	opts Options
-	last string // what was logged last
+	opts  Options
+	last  string    // what was logged last
+	alone time.Time // since when nobody leads; zero: somebody does, or may
 }
 
 // New returns a follower. Nothing happens before Run.
@@ -71,6 +72,11 @@ const (
 	longestZonePause = 30 * time.Second // until a zone is
 )
 
+// aloneFor is how long nobody has to lead before that is worth a word: as long as a Lease lasts by default.
+const aloneFor = 15 * time.Second
+
+var errAlone = errors.New("there is no leader")
+
 // Run follows the leader until the context ends, and changes nothing afterwards. It first says that the server does not
 // lead. The server is Ready when it has had all that the leader has; it stays so when the leader is gone.
 func (f *Follower) Run(ctx context.Context) error {
@@ -87,6 +93,16 @@ func (f *Follower) Run(ctx context.Context) error {
 // attempt follows the leader until that fails, and reports whether it began well.
 func (f *Follower) attempt(ctx context.Context) (listed bool) {
 	listed, err := f.connect(ctx)
+	now := f.opts.Clock.Now()
+	switch {
+	case !errors.Is(err, errAlone):
+		f.alone = time.Time{}
+	case f.alone.IsZero():
+		f.alone = now
+	}
+	if !f.alone.IsZero() && now.Sub(f.alone) < aloneFor {
+		return listed
+	}
 	if text := err.Error(); ctx.Err() == nil && text != f.last {
 		f.last = text
 		f.opts.Log.Warn(
@@ -102,7 +118,7 @@ func (f *Follower) connect(ctx context.Context) (listed bool, err error) {
 	case err != nil:
 		return false, fmt.Errorf("finding the leader: %w", err)
 	case !known:
-		return false, errors.New("there is no leader")
+		return false, errAlone
 	}
 	client, err := rfc2136.New(rfc2136.Config{Server: addr.String(), Key: f.opts.Key, Now: f.opts.Clock.Now,
 		Dial: f.opts.Dial})

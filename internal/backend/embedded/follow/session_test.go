@@ -1,9 +1,15 @@
 package follow
 
 import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
 	"net/netip"
 	"testing"
+	"time"
 
+	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/embedded"
 	"github.com/zonefold/zonefold/internal/backend/rfc2136"
 	"github.com/zonefold/zonefold/internal/dnsname"
@@ -38,6 +44,42 @@ func TestAZoneThatIsTakenWhileItLeavesTheListingIsDropped(t *testing.T) {
 	s.queue.close()
 	if waiting := s.queue.order; len(waiting) != 1 || waiting[0] != zone {
 		t.Errorf("%v is not looked at again, but %v", zone, waiting)
+	}
+}
+
+// at is a clock that stands still.
+type at struct {
+	backend.SystemClock
+	now time.Time
+}
+
+func (c *at) Now() time.Time { return c.now }
+
+// TestThatNobodyLeadsIsToldAfterAWhile: at each first start, and when a leader ends, nobody leads for a moment.
+func TestThatNobodyLeadsIsToldAfterAWhile(t *testing.T) {
+	var said bytes.Buffer
+	clock, failing := &at{now: time.Unix(1e9, 0)}, error(nil)
+	f := &Follower{opts: Options{Clock: clock, Log: slog.New(slog.NewTextHandler(&said, nil)),
+		Leader: func(context.Context) (netip.AddrPort, bool, error) { return netip.AddrPort{}, false, failing }}}
+	for _, step := range []struct {
+		sentence string
+		passed   time.Duration
+		failing  error
+		told     bool
+	}{
+		{"nobody leads", 0, nil, false},
+		{"nobody has led for less than a Lease lasts", 14 * time.Second, nil, false},
+		{"nobody has led for as long as a Lease lasts", time.Second, nil, true},
+		{"it is told already", time.Hour, nil, false},
+		{"something else is wrong", 0, errors.New("no right"), true},
+		{"nobody leads again", time.Second, nil, false},
+		{"nobody has led again for as long", 15 * time.Second, nil, true},
+	} {
+		said.Reset()
+		clock.now, failing = clock.now.Add(step.passed), step.failing
+		if f.attempt(t.Context()); (said.Len() > 0) != step.told {
+			t.Errorf("%s: it says %q", step.sentence, said.String())
+		}
 	}
 }
 
