@@ -382,23 +382,37 @@ func (h *shared) forms(t *testing.T, a *caller) {
 	}
 }
 
-// chooses looks into two namespaces, once both are the person's.
+// chooses looks into two namespaces, of which the second is the person's for a while.
 func (h *shared) chooses(t *testing.T, a *caller) {
-	h.apply(`
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: guest, namespace: b}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: tenant}
-subjects: [{kind: ServiceAccount, name: tenant, namespace: a}]
-`)
 	_, page := a.get("/")
 	form := url.Values{"csrf": {a.secretIn(page, "csrf")}, "namespaces": {"a, b"}}
 	if status, page := a.post("/namespaces", form); status != http.StatusSeeOther {
 		t.Fatalf("the form is answered %d:\n%s", status, page)
 	}
+	a.await("its own zone is there", "/", http.StatusOK, "zone-of-a")
+	a.await("the other may not be seen", "/", http.StatusOK, "You may not list zones in namespaces other than a.")
+	h.apply(`
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: guest, namespace: b}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: guest}
+subjects: [{kind: ServiceAccount, name: tenant, namespace: a}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: guest, namespace: b}
+rules: [{apiGroups: [kubi.zone], resources: [zones, records], verbs: [get, list, watch]}]
+`)
 	a.await("both zones are there", "/", http.StatusOK, "zone-of-b")
 	a.await("both zones are there", "/", http.StatusOK, "zone-of-a")
 	h.kubectl("delete", "rolebinding", "guest", "-n", "b")
+	a.await("what may not be seen any more is told", "/", http.StatusOK, "may be out of date")
+	testcluster.Eventually(a.ctx, t, "what may not be seen any more is gone", func() string {
+		if status, page := a.get("/"); status != http.StatusOK || strings.Contains(page, "zone-of-b") {
+			return fmt.Sprintf("it is answered %d:\n%.3000s", status, page)
+		}
+		return ""
+	})
 }
 
 // crowded fills a console for two.

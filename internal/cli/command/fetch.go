@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -38,6 +40,7 @@ type Shared struct {
 	Operator   string           // the operator's namespace
 	Guard      *dialguard.Guard // for servers that somebody else names
 	Reads      *budget.Pool     // for what is read from servers
+	Anew       time.Duration    // how often rights are asked for again
 }
 
 // Register adds the flags to a command.
@@ -117,6 +120,7 @@ type Fetcher struct {
 	served     map[string]map[string]metav1.APIResource // by group and version, then kind
 	Lists      []fetched
 	Unseen     []string
+	refused    []string // paths
 }
 
 // NewFetcher lists objects of all namespaces, or else of these.
@@ -129,6 +133,13 @@ func NewFetcher(config *rest.Config, namespaces ...string) (*Fetcher, error) {
 	}
 	return &Fetcher{Client: client, namespaces: namespaces, found: map[schema.GroupKind]bool{},
 		served: map[string]map[string]metav1.APIResource{}}, nil
+}
+
+// Gains says whether something may be listed that was refused before.
+func (f *Fetcher) Gains(ctx context.Context) bool {
+	return slices.ContainsFunc(f.refused, func(path string) bool {
+		return f.Client.RESTClient().Get().AbsPath(path).Param("limit", "1").Do(ctx).Error() == nil
+	})
 }
 
 // FetchAll lists the objects of all kinds, of Services and others like them if sources count.
@@ -256,8 +267,11 @@ func (f *Fetcher) list(ctx context.Context, path string) error {
 	for i := range texts {
 		f.read += texts[i].Size()
 	}
-	if err == nil {
+	switch {
+	case err == nil:
 		f.Lists = append(f.Lists, fetched{path, version, texts})
+	case apierrors.IsForbidden(err):
+		f.refused = append(f.refused, path)
 	}
 	return err
 }

@@ -30,7 +30,7 @@ type Objects struct {
 	namespace string // of objects that do not say theirs, of which a cluster has none
 	clock     func() time.Time
 	changed   chan struct{}
-	most      int64 // octets that are read of one list; 0: whatever there is
+	limits    Limits
 
 	mu    sync.Mutex
 	parts []*part
@@ -44,10 +44,15 @@ type part struct {
 	trouble string // why it may be out of date; "": it is not
 }
 
-// New returns the objects of lists. They stay as they are until Follow. Of a list that is read again no more is read
-// than most, in octets; 0 is no limit.
-func New(client Client, namespace string, lists []List, clock func() time.Time, most int64) *Objects {
-	o := &Objects{client: client, namespace: namespace, clock: clock, changed: make(chan struct{}, 1), most: most}
+// Limits are for objects that are read for others.
+type Limits struct {
+	Octets int64         // that are read of one list; 0: whatever there is
+	Watch  time.Duration // how long a watch lasts, for whose begin alone rights count; 0: as long as the API server has it
+}
+
+// New returns the objects of lists. They stay as they are until Follow.
+func New(client Client, namespace string, lists []List, clock func() time.Time, limits Limits) *Objects {
+	o := &Objects{client: client, namespace: namespace, clock: clock, changed: make(chan struct{}, 1), limits: limits}
 	for _, l := range lists {
 		objects := slices.Clone(l.Objects)
 		slices.SortFunc(objects, compare)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,8 +26,12 @@ type event struct {
 
 // watch takes over what becomes of the objects of a list until the API server ends the watch.
 func (o *Objects) watch(ctx context.Context, p *part) error {
-	stream, err := o.client.Get().AbsPath(p.path).Param("watch", "1").Param("resourceVersion", p.version).
-		Param("allowWatchBookmarks", "true").SetHeader("Accept", "application/json").Stream(ctx)
+	request := o.client.Get().AbsPath(p.path).Param("watch", "1").Param("resourceVersion", p.version).
+		Param("allowWatchBookmarks", "true").SetHeader("Accept", "application/json")
+	if o.limits.Watch > 0 {
+		request.Param("timeoutSeconds", strconv.Itoa(int(max(1, o.limits.Watch/time.Second))))
+	}
+	stream, err := request.Stream(ctx)
 	if err != nil {
 		return fmt.Errorf("watching %s: %w", p.path, err)
 	}
@@ -92,7 +97,7 @@ func (o *Objects) take(p *part, e event) error {
 
 // relist lists the objects again. Those that are as they were stay the same.
 func (o *Objects) relist(ctx context.Context, p *part) error {
-	texts, version, err := Read(ctx, o.client, p.path, o.most)
+	texts, version, err := Read(ctx, o.client, p.path, o.limits.Octets)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -213,7 +214,7 @@ func followCluster(ctx context.Context, env command.Env, p *command.Progress, f 
 		}
 		lists = append(lists, live.List{Path: l.Path, Version: l.Version, Objects: in.Objects})
 	}
-	found := live.New(watching, namespace, lists, command.Running(env.Now), s.Most)
+	found := live.New(watching, namespace, lists, command.Running(env.Now), live.Limits{Octets: s.Most, Watch: s.Anew})
 	w := newConsoleWorld(env, *f, "the cluster at "+config.Host, fold.New())
 	take := func() error {
 		all := found.All()
@@ -232,11 +233,33 @@ func followCluster(ctx context.Context, env command.Env, p *command.Progress, f 
 	p.End()
 	return w, func(ctx context.Context) error {
 		ctx, end := context.WithCancel(ctx)
-		followed := make(chan struct{})
-		go func() { defer close(followed); found.Follow(ctx) }()
-		defer func() { end(); <-followed }()
+		var parts sync.WaitGroup
+		defer func() { end(); parts.Wait() }()
+		parts.Go(func() { found.Follow(ctx) })
+		if s.Anew > 0 {
+			parts.Go(func() { gained(ctx, fetcher, gainTimes*s.Anew); end() })
+		}
 		return whenever(ctx, found.Changed(), take)
 	}, nil
+}
+
+// gainTimes is how much more rarely new rights are looked for than those that are gone: each kind costs a request.
+const gainTimes = 2
+
+// gained waits until the person may see more than at first, so that everything is read again.
+func gained(ctx context.Context, f *command.Fetcher, every time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if f.Gains(ctx) {
+			return
+		}
+	}
 }
 
 // How long whenever rests after a change: so many times as long as it took, and at least whileRests.

@@ -151,7 +151,7 @@ func (c *sharedCluster) shared(namespaces []string) *command.Shared {
 		server = []netip.Addr{at}
 	}
 	return &command.Shared{Namespaces: namespaces, Most: c.sharing.objects.Value(), Operator: c.sharing.operator,
-		Reads: c.reads,
+		Reads: c.reads, Anew: c.sharing.believe,
 		Guard: dialguard.New(dialguard.Config{Own: func() []netip.Addr { return dialguard.Addresses(server...) }})}
 }
 
