@@ -187,14 +187,20 @@ func (x *Explainer) Explain(q questionAbout) (*explanation, error) {
 		return x.explainObject(q)
 	}
 	known := x.fold.World.Explain(q.name, q.t, x.asking())
-	if r := x.unaddressed(q); known.Subject.IsZero() && r != nil {
+	switch r := x.unaddressed(q); {
+	case r == nil:
+	case known.Subject.IsZero():
 		known = x.fold.World.Explain(q.name, q.t, r.Object.Ref.Namespace)
 		known.Subject, known.Verdict = r.Claim, r.Verdict
+	case known.Subject.Object() == r.Claim.Object(): // it has what was published
+		known.Verdict.Notes = append(slices.Clip(known.Verdict.Notes),
+			zone.Note{Reason: r.Verdict.Reason, Message: r.Verdict.Message})
 	}
 	return x.of(known), nil
 }
 
-// unaddressed returns what asks for a name and has no address for it, so that there is no claim; nil: nothing does.
+// unaddressed returns what asks for a name and has no address for it, so that there is no claim but for what was
+// published; nil: nothing does.
 func (x *Explainer) unaddressed(q questionAbout) *fold.RecordResult {
 	if q.t != 0 && q.t != rr.TypeA && q.t != rr.TypeAAAA && q.t != rr.TypeCNAME {
 		return nil

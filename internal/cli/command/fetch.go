@@ -97,8 +97,12 @@ func (f *ObjectFlags) ReadBy(ctx context.Context, env Env, p *Progress, fetch fu
 	for _, l := range fetcher.Lists {
 		texts = append(texts, l.Texts...)
 	}
-	out.Unseen, out.API = fetcher.Unseen, fetcher.Client.RESTClient()
-	if out.Input, err = manifest.Read(manifest.Options{Texts: texts, Namespace: namespace, Begin: p.Begin}); err == nil {
+	out.API = fetcher.Client.RESTClient()
+	out.Input, err = manifest.Read(manifest.Options{Texts: texts, Namespace: namespace, Begin: p.Begin})
+	if err == nil && f.Sources {
+		err = fetcher.complete(ctx, out.Objects)
+	}
+	if out.Unseen = fetcher.Unseen; err == nil {
 		out.stand()
 	}
 	return out, err

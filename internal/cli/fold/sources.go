@@ -18,6 +18,7 @@ type wishes struct {
 	inventory *sources.Inventory
 	stirred   map[zone.ID]bool // those to be looked at again
 	held      map[zone.ID]*wished
+	begun     bool // names that are lost later have what they had
 }
 
 // A wished is what was made of an object.
@@ -31,7 +32,7 @@ type wished struct {
 
 func newWishes() *wishes {
 	options := sources.Options{NodeNamespace: sources.NodeNamespace}
-	return &wishes{sources.NewInventory(options), map[zone.ID]bool{}, map[zone.ID]*wished{}}
+	return &wishes{inventory: sources.NewInventory(options), stirred: map[zone.ID]bool{}, held: map[zone.ID]*wished{}}
 }
 
 // put takes an object in. One that does not count is as if it were not there.
@@ -75,10 +76,20 @@ func sourceOf(o *manifest.Object) metav1.Object {
 // wish puts into the World what the objects ask for, and begins the results of all of them.
 func (f *Fold) wish(c *Composition) {
 	w := f.wishes
+	var now []*sources.Wish
 	for id := range w.stirred {
-		f.look(id)
+		if wish := f.look(id); wish != nil {
+			now = append(now, wish)
+		}
 	}
 	clear(w.stirred)
+	if !w.begun {
+		f.restore(now)
+		w.begun = true
+	}
+	for _, wish := range now {
+		f.ask(wish)
+	}
 	for _, id := range slices.SortedFunc(maps.Keys(w.held), zone.ID.Compare) {
 		have := w.held[id]
 		for _, claim := range have.claims {
@@ -93,8 +104,8 @@ func (f *Fold) wish(c *Composition) {
 	}
 }
 
-// look makes the claims of one object those that it asks for now.
-func (f *Fold) look(id zone.ID) {
+// look returns what an object asks for now, with what it had where it has lost its address; nil: it asks for nothing.
+func (f *Fold) look(id zone.ID) *sources.Wish {
 	have := f.wishes.held[id]
 	wish, is := f.wishes.inventory.Wish(id)
 	if !is {
@@ -104,10 +115,16 @@ func (f *Fold) look(id zone.ID) {
 			}
 		}
 		delete(f.wishes.held, id)
-		return
+		return nil
 	}
 	wish.Keep(have.endpoints)
-	now := wish.Claims()
+	have.lost = wish.Lost()
+	return wish
+}
+
+// ask makes the claims of one object those that it asks for now.
+func (f *Fold) ask(wish *sources.Wish) {
+	have, now := f.wishes.held[wish.ID], wish.Claims()
 	for _, old := range have.claims {
 		if !slices.ContainsFunc(now, func(c zone.Claim) bool { return c.ID == old }) {
 			f.World.DeleteClaim(old)
@@ -118,7 +135,7 @@ func (f *Fold) look(id zone.ID) {
 		f.World.PutClaim(claim)
 		have.claims = append(have.claims, claim.ID)
 	}
-	have.endpoints, have.notes, have.lost = wish.Endpoints, wish.Notes, wish.Lost()
+	have.endpoints, have.notes = wish.Endpoints, wish.Notes
 }
 
 // TypeOf returns the type in the part of a claim, which only objects that ask for several sets have.

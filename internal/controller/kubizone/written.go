@@ -47,9 +47,9 @@ func (k *Controller) Written(ctx context.Context, names []dnsname.Name) ([]rr.Se
 				continue
 			}
 			id, found := dialect.ZoneID(z.of.Namespace, z.of.Name), len(out)
-			out = append(out, addressesIn(k.ledgers.loadEntries(id, z.of), name, records)...)
+			out = append(out, dialect.AddressesIn(k.ledgers.loadEntries(id, z.of), name, records)...)
 			if len(out) == found { // of a name that is new, the journal alone may tell; of others it has what was before
-				out = append(out, addressesIn(k.ledgers.loadLedger(id, z.of), name, records)...)
+				out = append(out, dialect.AddressesIn(k.ledgers.loadLedger(id, z.of), name, records)...)
 			}
 			if len(out) > found {
 				break
@@ -114,18 +114,6 @@ func changed(ctx context.Context, from client.Reader) (map[dnsname.Name][]zone.C
 		}
 	})
 	return out, err
-}
-
-// addressesIn returns the addresses, or aliases, that sets have at a name, without what Records ask for there.
-func addressesIn(sets rr.Sets, name dnsname.Name, records map[rr.Key][]string) (out []rr.Set) {
-	for _, t := range []rr.Type{rr.TypeA, rr.TypeAAAA, rr.TypeCNAME} {
-		set, has := sets.Get(rr.Key{Name: name, Type: t})
-		data := slices.DeleteFunc(slices.Clone(set.Data), func(d string) bool { return d == "" }) // not known
-		if has && len(data) > 0 {
-			out = append(out, rr.NewSet(set.Key(), set.TTL, data...).But(records[set.Key()]))
-		}
-	}
-	return out
 }
 
 // recordsAt returns what Records ask for at some names, as far as an earlier run has found out where they are.

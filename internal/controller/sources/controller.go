@@ -106,7 +106,7 @@ func (s *Controller) Ready(ctx context.Context) bool {
 	t, unlock := s.state.Lock()
 	defer unlock()
 	wishes := t.wishes()
-	written, err := s.written(ctx, lostBy(wishes))
+	written, err := s.written(ctx, dialect.LostBy(wishes))
 	if err != nil {
 		s.Log.Error(
 			"the published records of names without an address cannot be read; sources start when they can", "error", err)
@@ -145,19 +145,6 @@ func (t *state) wishes() (all []*dialect.Wish) {
 		}
 	}
 	return all
-}
-
-// lostBy returns the names for which objects have no address, as they write them.
-func lostBy(wishes []*dialect.Wish) map[dnsname.Name]string {
-	lost := map[dnsname.Name]string{}
-	for _, w := range wishes {
-		for _, host := range w.Lost() {
-			if name, err := dnsname.Parse(host + "."); err == nil {
-				lost[name] = host
-			}
-		}
-	}
-	return lost
 }
 
 // written returns, by host, what the zones say that there was at names that objects have lost.

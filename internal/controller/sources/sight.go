@@ -251,7 +251,7 @@ func (s *Controller) saw(ctx context.Context, k *sight) {
 	s.Unread(k.goType, nil)
 	t, unlock := s.state.Lock()
 	t.leave(k, k.absent)
-	late, lost := t.ready && !k.read, lostBy(t.wishes())
+	late, lost := t.ready && !k.read, dialect.LostBy(t.wishes())
 	k.read, k.again = k.read || !late, false
 	unlock()
 	for late {

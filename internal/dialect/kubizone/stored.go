@@ -1,6 +1,7 @@
 package kubizone
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -59,6 +60,18 @@ func SliceEntries(entries []zonefold.Entry) []v1alpha1.Entry {
 	for _, e := range entries {
 		out = append(out, v1alpha1.Entry{FQDN: e.FQDN, Type: e.Type, Class: e.Class, TTL: v1alpha1.Number(e.TTL),
 			RData: e.RData})
+	}
+	return out
+}
+
+// AddressesIn returns the addresses, or aliases, that sets have at a name, without what Records ask for there.
+func AddressesIn(sets rr.Sets, name dnsname.Name, records map[rr.Key][]string) (out []rr.Set) {
+	for _, t := range []rr.Type{rr.TypeA, rr.TypeAAAA, rr.TypeCNAME} {
+		set, has := sets.Get(rr.Key{Name: name, Type: t})
+		data := slices.DeleteFunc(slices.Clone(set.Data), func(d string) bool { return d == "" }) // not known
+		if has && len(data) > 0 {
+			out = append(out, rr.NewSet(set.Key(), set.TTL, data...).But(records[set.Key()]))
+		}
 	}
 	return out
 }

@@ -68,6 +68,19 @@ func (w *Wish) Lost() []string {
 	return unique(out)
 }
 
+// LostBy returns the names for which objects have no address, as they write them.
+func LostBy(wishes []*Wish) map[dnsname.Name]string {
+	lost := map[dnsname.Name]string{}
+	for _, w := range wishes {
+		for _, host := range w.Lost() {
+			if name, err := dnsname.Parse(host + "."); err == nil {
+				lost[name] = host
+			}
+		}
+	}
+	return lost
+}
+
 // RestoreAll adds to wishes what the zones say that there was, by host, at names that their objects have lost. Where
 // several ask for a name, the zones do not say who had what: an object is given what no other one has there now, so
 // that what the others give up goes, or all where that is nothing.
