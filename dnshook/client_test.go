@@ -297,7 +297,9 @@ func TestServersThatDoNotAnswer(t *testing.T) {
 			t.Errorf("%q is a server", server)
 		}
 	}
-	for _, server := range []string{"http://dns:", "http://dns:65535/", "http://[::1]:1/a@b/c", "http://dns/.well-known/..."} {
+	for _, server := range []string{
+		"http://dns:", "http://dns:65535/", "http://[::1]:1/a@b/c", "http://dns/.well-known/...",
+	} {
 		if _, err := dnshook.NewClient(dnshook.ClientConfig{Server: server, Now: time.Now}); err != nil {
 			t.Errorf("%q is no server: %v", server, err)
 		}

@@ -48,8 +48,8 @@ func (t *target) wanted() rr.Sets {
 	return rr.Sets{}
 }
 
-// covers are the sets of an overlay that are out of reach for the zone. One that has never been there, as of credentials
-// that do not suffice, is not.
+// covers are the sets of an overlay that are out of reach for the zone. One that has never been there, as of
+// credentials that do not suffice, is not.
 func (t *target) covers() rr.Sets {
 	if len(t.unproved) == 0 {
 		return t.wanted()
@@ -219,7 +219,8 @@ func (s *state) covered(j *job, over rr.Sets, changes []plan.Change) []plan.Chan
 	})
 }
 
-// lifted reports whether an overlay has let go of sets that were refused because of it: it may have left anything there.
+// lifted reports whether an overlay has let go of sets that were refused because of it: it may have left anything
+// there.
 func (s *state) lifted(over rr.Sets) bool {
 	for k := range s.overlaid {
 		if _, is := over.Get(k); !is {
@@ -241,8 +242,8 @@ func (s *state) uncovered(over rr.Sets) []rr.Key {
 	return keys
 }
 
-// assert marks sets to be sent, and lets the zone beneath know. Nil keys are all that the feed wants. Before are the sets
-// that it has wanted until now.
+// assert marks sets to be sent, and lets the zone beneath know. Nil keys are all that the feed wants. Before are the
+// sets that it has wanted until now.
 func (f *feed) assert(keys []rr.Key, before rr.Sets) {
 	if keys == nil {
 		keys = keysOf(f.want.Sets)

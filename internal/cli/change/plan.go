@@ -3,6 +3,7 @@ package change
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"time"
 
@@ -98,6 +99,7 @@ func readBoth(
 		return before, changed, nil
 	}
 	changed.StandAs(before)
+	keepStatuses(before.Objects, changed.Objects)
 	after = &command.Found{Input: &manifest.Input{}, Namespace: changed.Namespace}
 	keepAges(before.Objects, changed.Objects, env.Now)
 	applied := map[manifest.Ref]bool{}
@@ -135,6 +137,25 @@ func keepAges(before, after []*manifest.Object, now time.Time) {
 			created = own
 		}
 		m.SetCreationTimestamp(created)
+	}
+}
+
+// keepStatuses gives objects that are there already their statuses, which applying them does not change.
+func keepStatuses(before, after []*manifest.Object) {
+	status := func(o *manifest.Object) reflect.Value {
+		if m := o.Meta(); m != nil {
+			return reflect.ValueOf(m).Elem().FieldByName("Status")
+		}
+		return reflect.Value{}
+	}
+	old := map[manifest.Ref]reflect.Value{}
+	for _, o := range before {
+		old[o.Ref] = status(o)
+	}
+	for _, o := range after {
+		if is, was := status(o), old[o.Ref]; is.IsValid() && was.IsValid() && is.Type() == was.Type() {
+			is.Set(was)
+		}
 	}
 }
 

@@ -229,7 +229,8 @@ func (r *clusters) report(ctx context.Context, c *v1beta1.Bind9Cluster, troubles
 		case !serves(instance):
 			unready = append(unready, instance.Name)
 			continue
-		case !hasSettings(instance, c), !isReady(instance, instance.Status.Conditions), progresses(instance.Status.Conditions):
+		case !hasSettings(instance, c), !isReady(instance, instance.Status.Conditions),
+			progresses(instance.Status.Conditions):
 			behind = append(behind, instance.Name)
 		}
 		status.ReadyInstances++
