@@ -82,6 +82,7 @@ func TestClientsOfDynamicUpdates(t *testing.T) {
 		`[{namespace: ~a, records: [{pattern: "*"}]}, {namespace: ~b, records: [{pattern: "*.dyn"}]}]}
 record a/www: {domainName: www, zoneRef: {name: org}, type: A, rdata: 192.0.2.80}
 record a/held: {domainName: held.dyn, zoneRef: {name: org}, type: A, rdata: 192.0.2.81}
+record b/ours: {domainName: p.dyn.example.org., type: TXT, rdata: '"people"'}
 `
 	s.run("change what their namespaces may have", func(s *scene) {
 		s.secret(testoperator.Namespace, s.prefix+"dhcp", updateSecret, nil)
@@ -124,6 +125,14 @@ record a/held: {domainName: held.dyn, zoneRef: {name: org}, type: A, rdata: 192.
 				"n.dyn.example.org. A", ""},
 			{"has to have a key that is known", "stranger", "update add n.dyn.example.org. 60 A 192.0.2.7",
 				"; TSIG error with server: tsig indicates error\nupdate failed: NOTAUTH(BADKEY)", "n.dyn.example.org. A", ""},
+			{"adds to a set of people, which has another TTL", "dhcp", "update add p.dyn.example.org. 300 TXT one", "",
+				"p.dyn.example.org. TXT", `"one" "people"`},
+			{"adds that again", "dhcp", "update add p.dyn.example.org. 300 TXT one", "", "p.dyn.example.org. TXT",
+				`"one" "people"`},
+			{"adds more to it", "dhcp", "update add p.dyn.example.org. 300 TXT two", "", "p.dyn.example.org. TXT",
+				`"one" "people" "two"`},
+			{"deletes from it what it has added", "dhcp", "update delete p.dyn.example.org. TXT one; " +
+				"update delete p.dyn.example.org. TXT two", "", "p.dyn.example.org. TXT", `"people"`},
 			{"writes texts", "dhcp", `update add _acme-challenge.x.dyn.example.org. 60 TXT "a_b"`, "",
 				"_acme-challenge.x.dyn.example.org. TXT", `"a_b"`},
 			{"deletes a name", "dhcp", "update delete h.dyn.example.org.", "", "h.dyn.example.org. CNAME", ""},

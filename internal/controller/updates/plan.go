@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -168,10 +169,13 @@ func (p *plan) fill(r *v1alpha1.Record, e entry) {
 	}
 }
 
+// change has a Record become an entry, unless it is that already: the TTL of its set may be that of another one.
 func (p *plan) change(r *v1alpha1.Record, e entry) {
 	after := r.DeepCopy()
 	p.fill(after, e)
-	p.steps = append(p.steps, &step{r, after})
+	if !equality.Semantic.DeepEqual(r.Spec, after.Spec) {
+		p.steps = append(p.steps, &step{r, after})
+	}
 }
 
 // ours returns the Records of a set that updates have made for this namespace, by their data.

@@ -82,7 +82,9 @@ func (p *plan) stage(ctx context.Context, watch *core.Watch, steps []*step) (don
 		if err == nil || s.before == nil && unanswered(err) {
 			done = append(done, s)
 		}
-		want[s.id()] = version
+		if version != nil {
+			want[s.id()] = *version
+		}
 		return err
 	})
 	if err != nil {
@@ -137,16 +139,17 @@ func unanswered(err error) bool {
 		(apierrors.ReasonForError(err) == metav1.StatusReasonUnknown || apierrors.IsTimeout(err))
 }
 
-// step writes one Record. It returns the version that the World is to see.
-func (p *plan) step(ctx context.Context, s *step) (core.Version, error) {
+// step writes one Record. It returns the version that the World is to see, nil if there is no other one than before.
+func (p *plan) step(ctx context.Context, s *step) (*core.Version, error) {
 	switch {
 	case s.before == nil:
 		if err := p.Objects.Create(ctx, s.after); err != nil {
-			return core.Version{}, fmt.Errorf("writing a Record: %w", err)
+			return nil, fmt.Errorf("writing a Record: %w", err)
 		}
-		return core.VersionOf(s.after), nil
+		version := core.VersionOf(s.after)
+		return &version, nil
 	case s.after == nil:
-		return core.Version{}, p.remove(ctx, s)
+		return &core.Version{}, p.remove(ctx, s)
 	}
 	return p.patch(ctx, s.before, s.after)
 }
@@ -174,7 +177,7 @@ func (p *plan) remove(ctx context.Context, s *step) error {
 const attempts = 5
 
 // patch gives a Record another spec, and says which message has written it.
-func (p *plan) patch(ctx context.Context, before, after *v1alpha1.Record) (core.Version, error) {
+func (p *plan) patch(ctx context.Context, before, after *v1alpha1.Record) (*core.Version, error) {
 	var err error
 	live := before
 	var digest any // nil takes the annotation away
@@ -185,25 +188,29 @@ func (p *plan) patch(ctx context.Context, before, after *v1alpha1.Record) (core.
 	for range attempts {
 		spec, wrong := objects.Differences(live.Spec, after.Spec)
 		if wrong != nil {
-			return core.Version{}, fmt.Errorf("comparing Record %s/%s: %w", before.Namespace, before.Name, wrong)
+			return nil, fmt.Errorf("comparing Record %s/%s: %w", before.Namespace, before.Name, wrong)
 		}
 		var written client.Object
 		if written, err = p.Objects.ChangeFields(ctx, live, "spec",
 			map[string]any{"spec": spec, "metadata": metadata}); err == nil {
-			return core.VersionOf(written), nil
+			version := core.VersionOf(written)
+			if version == core.VersionOf(live) { // somebody else has given it this spec
+				return nil, nil
+			}
+			return &version, nil
 		}
 		if !apierrors.IsConflict(err) && !errors.As(err, new(*objects.Behind)) { // the latter: it is of before our own write
 			break
 		}
 		live = &v1alpha1.Record{}
 		if err := p.Live.Get(ctx, client.ObjectKeyFromObject(before), live); err != nil {
-			return core.Version{}, fmt.Errorf("reading Record %s/%s: %w", before.Namespace, before.Name, err)
+			return nil, fmt.Errorf("reading Record %s/%s: %w", before.Namespace, before.Name, err)
 		}
 		if live.UID != before.UID {
-			return core.Version{}, fmt.Errorf("the Record %s/%s has been replaced", before.Namespace, before.Name)
+			return nil, fmt.Errorf("the Record %s/%s has been replaced", before.Namespace, before.Name)
 		}
 	}
-	return core.Version{}, fmt.Errorf("changing a Record: %w", err)
+	return nil, fmt.Errorf("changing a Record: %w", err)
 }
 
 // undo takes back what was written, for a reason that it returns.
