@@ -101,7 +101,14 @@ func (r Reviews) lookAtRecord(ctx context.Context, old, o client.Object) (found 
 	name := record.Spec.DNSClassRef.Name
 	was, stored := old.(*v1alpha1.DNSRecord)
 	if !stored || was.Spec.DNSClassRef.Name != name {
-		if err := r.Live.Get(ctx, client.ObjectKey{Name: name}, &v1alpha1.DNSClass{}); apierrors.IsNotFound(err) {
+		var class v1alpha1.DNSClass
+		err := r.Live.Get(ctx, client.ObjectKey{Name: name}, &class)
+		if err == nil && !class.DeletionTimestamp.IsZero() {
+			found.Warnings = []string{fmt.Sprintf("refused (%s): %s", servers.ReasonInvalidConfiguration,
+				servers.Ending(name).Text)}
+			return found
+		}
+		if apierrors.IsNotFound(err) {
 			missing := fmt.Sprintf("%s names the DNSClass %s, which does not exist; create it or correct dnsClassRef.",
 				dialect.RecordID(o.GetNamespace(), o.GetName()), name)
 			if r.Lenient {

@@ -35,6 +35,12 @@ type class struct {
 	server  *servers.Server
 }
 
+// turnsAway reports whether a class is being deleted and a record one that it does not have.
+func (c *class) turnsAway(r *record) bool {
+	return c != nil && !c.object.DeletionTimestamp.IsZero() &&
+		!slices.ContainsFunc(r.evidence(), func(a v1alpha1.Applied) bool { return a.Class == c.name })
+}
+
 // A telling is what is known of whether a server tells what it has.
 type telling int
 

@@ -3,6 +3,7 @@ package homelab
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -144,6 +145,11 @@ func (k *Controller) putClass(o *v1alpha1.DNSClass) {
 		m.classes[o.Name] = c
 	}
 	c.object = o
+	if !o.DeletionTimestamp.IsZero() { // it need not stay for what it does not have
+		for _, r := range slices.Collect(maps.Keys(m.needs[o.Name])) {
+			m.index(r)
+		}
+	}
 	m.revise(c)
 	k.Core.PutZone(dialect.ConvertClass(o), core.VersionOf(o))
 	k.classWriter.Enqueue(dialect.ClassID(o.Name))

@@ -39,7 +39,7 @@ func (m *model) index(r *record) {
 	if m.records[r.id] == r {
 		if r.key != (slotKey{}) {
 			add(r.key).claims.put(r)
-			if r.hopes() {
+			if r.hopes() && !m.classes[r.key.class].turnsAway(r) {
 				m.need(r.key.class, r)
 			}
 		}

@@ -42,6 +42,14 @@ func (do step) begins(s *slot) bool {
 	return (do.place != nil || do.upsert != nil) && len(s.holders) == 0
 }
 
+// owner is whose step it is that begins.
+func (do step) owner() *record {
+	if do.upsert != nil {
+		return do.upsert.owner
+	}
+	return do.prepare
+}
+
 // evidence is one thing that a server may have of a record.
 type evidence struct {
 	record *record

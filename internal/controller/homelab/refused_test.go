@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
+	"github.com/zonefold/zonefold/internal/controller/homelab"
 )
 
 // ends deletes the DNSClass dns, and waits for it to be gone when nothing keeps it any more.
@@ -80,4 +81,41 @@ func TestARefusedRecordDoesNotKeepItsClass(t *testing.T) {
 	w.until("no", "Error False InvalidConfiguration")
 	w.ends(func() {})
 	w.holds(h) // the class has stayed for its removal
+}
+
+// TestAClassThatGoesTakesNothingNew has records come for a class that is being deleted while one of its own is there.
+func TestAClassThatGoesTakesNothingNew(t *testing.T) {
+	h := newHook(t, "")
+	w := newWorld(t, slowly)
+	w.class("dns", h.URL)
+	w.record("old", "dns", "A www example.com 192.0.2.1")
+	w.until("old", "Created True RecordCreated")
+	w.ends(func() {
+		w.record("new", "dns", "A new example.com 192.0.2.1")
+		w.until("new", "Error False InvalidConfiguration")
+		w.message("new", "DNSClass "+w.ns+"-dns is being deleted and takes no new records", "name another class in dnsClassRef")
+		if got := w.reviewed("new"); len(got) != 1 || !strings.HasPrefix(got[0], "refused (InvalidConfiguration): DNSClass ") {
+			t.Errorf("who asks for one more is told %q", got)
+		}
+		w.record("old", "dns", "A moved example.com 192.0.2.1") // it works for those that it has
+		w.holds(h, "A moved.example.com 300 192.0.2.1")
+		w.until("old", "Created True RecordCreated")
+		w.delete("old")
+		w.until("old", "gone")
+	})
+	w.until("new", "Error False DNSClassNotFound")
+	w.holds(h)
+	w.class("dns", h.URL)
+	w.until("new", "Created True RecordCreated")
+}
+
+// reviewed returns what admission warns of who creates a DNSRecord as it is stored.
+func (w *world) reviewed(name string) (warnings []string) {
+	w.t.Helper()
+	for _, e := range homelab.Examiners(homelab.Reviews{Live: w.live, Clock: w.config.Clock}) {
+		if _, ok := e.Kind.(*v1alpha1.DNSRecord); ok {
+			warnings = e.Look(w.ctx, nil, w.get(name)).Warnings
+		}
+	}
+	return warnings
 }

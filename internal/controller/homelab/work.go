@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/zonefold/zonefold/internal/controller/homelab/servers"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 )
 
@@ -107,13 +108,8 @@ func (k *Controller) decide(q slotQueue, key slotKey, may usable) (*slot, step) 
 	}
 	do := m.next(s)
 	m.enqueueStatuses(s)
-	if may.err != nil && do.begins(s) { // what is written down for a record keeps it, and its class
+	if do.begins(s) && m.barred(q, s, do.owner(), may) {
 		m.resume(c)
-		if c.revision == may.revision {
-			m.failed(s, may.err, false)
-		} else {
-			q.Add(key)
-		}
 		return s, step{}
 	}
 	waits := do.calls() && !c.pause.lets(key, k.Clock.Now())
@@ -142,6 +138,23 @@ func (k *Controller) decide(q slotQueue, key slotKey, may usable) (*slot, step) 
 		m.wake(key)
 	}
 	return s, do
+}
+
+// barred reports whether nothing is to be begun in a slot, and notes why: what is written down for a record keeps it,
+// and its class.
+func (m *model) barred(q slotQueue, s *slot, r *record, may usable) bool {
+	c := m.classes[s.key.class]
+	switch {
+	case c.turnsAway(r):
+		m.failed(s, servers.Ending(c.name), false)
+	case may.err == nil:
+		return false
+	case c.revision == may.revision:
+		m.failed(s, may.err, false)
+	default:
+		q.Add(s.key)
+	}
+	return true
 }
 
 // writeDown stores what is going to be sent, and then has the slot looked at again.

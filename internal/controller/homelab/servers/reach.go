@@ -166,6 +166,12 @@ type ClassError struct{ Text string }
 // Error implements error.
 func (e *ClassError) Error() string { return e.Text }
 
+// Ending is why a class that is being deleted takes no record of which its server has nothing.
+func Ending(class string) *ClassError {
+	return &ClassError{fmt.Sprintf("DNSClass %s is being deleted and takes no new records; name another class in "+
+		"dnsClassRef, or create this one again once it is gone.", class)}
+}
+
 // ReasonLineFeed is that of what is told of a secret that ends in a line feed.
 const ReasonLineFeed = "SecretEndsInNewline"
 
