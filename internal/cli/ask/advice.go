@@ -37,14 +37,21 @@ func (e *explanation) Advise() {
 	}
 }
 
-// followUp says what to do about servers that do not answer what is wanted.
+// nameError is what a server answers that does not have a name: that is no trouble of its own.
+const nameError = "NXDOMAIN"
+
+// followUp says what to do about what is not served, or servers that do not answer what is wanted.
 func (e *explanation) followUp() string {
+	if e.unserved != "" {
+		return e.unserved
+	}
 	wanted := slices.Sorted(slices.Values(e.Data))
 	for _, s := range e.Servers {
+		trouble := s.Error != "" && s.Error != nameError
 		switch {
-		case s.Error != "" && s.Backend != "":
+		case trouble && s.Backend != "":
 			return fmt.Sprintf("Look at Backend %s: %s", s.Backend, s.Error)
-		case s.Error != "":
+		case trouble:
 			return fmt.Sprintf("Look at the server %s: %s", s.Server, s.Error)
 		case s.Answers != nil && e.key.Type != rr.TypeSOA && len(wanted) > 0 && !slices.Equal(s.Answers, wanted):
 			if why := e.frozen(); why != "" {

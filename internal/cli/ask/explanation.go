@@ -7,6 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	bindy "github.com/zonefold/zonefold/api/bindy/v1beta1"
@@ -24,10 +25,11 @@ import (
 type explanation struct {
 	explained.Explanation
 
-	key    rr.Key
-	origin dnsname.Name
-	zone   *fold.ZoneResult // nil: none has it
-	going  bool             // somebody has deleted the object, which is still there
+	key      rr.Key
+	origin   dnsname.Name
+	zone     *fold.ZoneResult // nil: none has it
+	going    bool             // somebody has deleted the object, which is still there
+	unserved string           // why it is not served, by its status or that of its Zone; "": they do not say
 
 	namespace string // of a name that nobody asks for: the one that asks
 	mayHave   bool   // and may have it
@@ -84,6 +86,7 @@ func (x *Explainer) of(from zone.Explanation) *explanation {
 		e.free(x.asking())
 	}
 	e.Unseen, e.Status = append([]string{}, x.Unseen...), x.statusOf(from)
+	e.unserved = x.unserved(from.Subject, from.Zone)
 	if e.Status != nil && len(e.Unseen) > 0 { // the operator has seen more
 		e.Accepted, e.Reason, e.Message = e.Status.Accepted, zone.Reason(e.Status.Reason), e.Status.Message
 		e.Status, e.Steps, e.Enclosing = nil, []explained.Step{}, []explained.Enclosing{}
@@ -123,8 +126,31 @@ func (x *Explainer) ZoneOf(id zone.ID) *fold.ZoneResult {
 	return nil
 }
 
-// acceptedCondition is the condition of Zones and Records that says what was decided about them.
-const acceptedCondition = "Accepted"
+// Conditions of Zones and Records that say what was decided about them, and whether all of it is served.
+const (
+	acceptedCondition = "Accepted"
+	readyCondition    = "Ready"
+)
+
+// unserved returns why an object is not served, by its status, or else by that of its Zone; "": it is, or nobody says.
+func (x *Explainer) unserved(objects ...zone.ID) string {
+	for _, id := range objects {
+		for _, o := range x.Objects {
+			if !x.Cluster || fold.IdOf(o.Ref) != id {
+				continue
+			}
+			c := apimeta.FindStatusCondition(conditionsOf(o), readyCondition)
+			switch {
+			case c == nil || c.ObservedGeneration != o.Meta().GetGeneration(): // it says nothing of the object as it is now
+			case c.Status == metav1.ConditionFalse:
+				return fmt.Sprintf("%s is not served (%s): %s", o.Ref, c.Reason, c.Message)
+			default:
+				return ""
+			}
+		}
+	}
+	return ""
+}
 
 // statusOf returns what the status of the subject says, if that is otherwise: then the operator knows more, or less.
 func (x *Explainer) statusOf(from zone.Explanation) *explained.Status {

@@ -1,0 +1,39 @@
+package ask
+
+import (
+	"testing"
+
+	"github.com/zonefold/zonefold/internal/cli/explained"
+	"github.com/zonefold/zonefold/internal/cli/fold"
+	"github.com/zonefold/zonefold/internal/cli/manifest"
+	"github.com/zonefold/zonefold/internal/rr"
+)
+
+func TestAdviceAboutServers(t *testing.T) {
+	const waits = "Wait for the server 192.0.2.53:53, which answers differently; if that persists, look at the status of " +
+		"Zone dns/org."
+	for _, c := range []struct {
+		name   string
+		server explained.Server
+		want   string
+	}{
+		{"it answers as wanted", explained.Server{Answers: []string{"192.0.2.1"}}, "Nothing."},
+		{"it has another address", explained.Server{Answers: []string{"192.0.2.2"}}, waits},
+		{"it does not have the type", explained.Server{Answers: []string{}}, waits},
+		{"it does not have the name, which is no error of its", explained.Server{Answers: []string{}, Error: "NXDOMAIN"},
+			waits},
+		{"it does not serve the zone", explained.Server{Answers: []string{}, Error: "REFUSED"},
+			"Look at Backend bind: REFUSED"},
+		{"it does not answer", explained.Server{Error: "i/o timeout"}, "Look at Backend bind: i/o timeout"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.server.Backend, c.server.Server = "bind", "192.0.2.53:53"
+			e := &explanation{key: rr.Key{Type: rr.TypeA}, zone: &fold.ZoneResult{
+				Object: &manifest.Object{Ref: manifest.Ref{Kind: manifest.Zone, Namespace: "dns", Name: "org"}}}}
+			e.Data, e.Servers = []string{"192.0.2.1"}, []explained.Server{c.server}
+			if got := e.followUp(); got != c.want {
+				t.Errorf("the advice is %q, want %q", got, c.want)
+			}
+		})
+	}
+}
