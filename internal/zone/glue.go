@@ -98,9 +98,9 @@ func (w *work) feed(before, c *cell) {
 		w.enqueueCell(c.node, z.feeds, false)
 	}
 	w.enqueueCell(c.node, parent, true)
-	if (z.feeds == nil) != (parent == nil) {
+	if z.feeds != parent {
 		for _, claim := range c.claims {
-			w.enqueueReport(claim) // see unfed
+			w.enqueueReport(claim) // see unfed and above
 		}
 	}
 	old, oldNeeds := z.feeds, z.needs
@@ -124,6 +124,14 @@ func (w *work) feed(before, c *cell) {
 		w.enqueueCell(n, old, false)
 		w.prune(n)
 	}
+}
+
+// above returns the Zone that serves a DS claim in place of the one that has adopted it, nil for all other claims.
+func (c *claimState) above() *zoneState {
+	if c.Type != rr.TypeDS || !c.cell.apex() {
+		return nil
+	}
+	return c.cell.zone.feeds
 }
 
 // unfed returns the note for a DS claim of a sub-zone whose NS records the parent does

@@ -1,6 +1,7 @@
 package zone
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/zonefold/zonefold/internal/dnsname"
@@ -61,13 +62,50 @@ func (o *objects) Adopted(id ID, yield func(ID) bool) {
 	})
 }
 
+// Served calls yield for every claim whose set is to be at the servers of the Zone, in no order: those that it adopted,
+// without DS that the Zone above serves, and the DS of Zones below.
+func (o *objects) Served(id ID, yield func(ID) bool) {
+	if z := o.zones[id]; z != nil && z.accepted() {
+		z.eachCell(z.node.name, func(c *cell) bool { return c.served(0, yield) })
+	}
+}
+
+// ServedAt calls yield for every such claim of one set, in no order.
+func (o *objects) ServedAt(id ID, key rr.Key, yield func(ID) bool) {
+	if c := o.cellAt(id, key.Name); c != nil {
+		c.served(key.Type, yield)
+	}
+}
+
+// served visits the claims of a type in a cell, and those of a Zone below that it serves; 0: of all types.
+func (c *cell) served(t rr.Type, yield func(ID) bool) bool {
+	visit := func(at *cell) bool {
+		for _, claim := range at.claims {
+			its := claim.accepted && (t == 0 || claim.Type == t) && cmp.Or(claim.above(), at.zone) == c.zone
+			if its && !yield(claim.ID) {
+				return false
+			}
+		}
+		return true
+	}
+	if child := c.node.owner; child != nil && child.feeds == c.zone && !visit(c.node.cell(child)) {
+		return false
+	}
+	return visit(c)
+}
+
+// cellAt returns what an accepted Zone holds at a name, or nil.
+func (o *objects) cellAt(id ID, name dnsname.Name) *cell {
+	z := o.zones[id]
+	if z == nil || !z.accepted() || z.tree.nodes[name] == nil {
+		return nil
+	}
+	return z.tree.nodes[name].cell(z)
+}
+
 // AdoptedAt calls yield for every claim that the Zone adopted into one set, in no order.
 func (o *objects) AdoptedAt(id ID, key rr.Key, yield func(ID) bool) {
-	z := o.zones[id]
-	if z == nil || !z.accepted() || z.tree.nodes[key.Name] == nil {
-		return
-	}
-	c := z.tree.nodes[key.Name].cell(z)
+	c := o.cellAt(id, key.Name)
 	if c == nil {
 		return
 	}

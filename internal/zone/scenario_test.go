@@ -173,6 +173,9 @@ func (s *scenario) verdicts() string {
 		default:
 			b.WriteString(": accepted")
 		}
+		if !v.Above.IsZero() {
+			b.WriteString(", served by " + v.Above.String())
+		}
 		for _, n := range v.Notes {
 			if n.Reason == NoNameServers {
 				continue // most have none; messages shows it

@@ -77,6 +77,7 @@ func (w *World) assignHome(c *claimState) {
 type reported struct {
 	name    dnsname.Name
 	zone    *zoneState // that took it
+	above   *zoneState // see Verdict.Above
 	refusal *objection
 	notes   []Note
 }
@@ -86,7 +87,11 @@ func (s reported) verdict() Verdict {
 	case s.refusal != nil:
 		return refused(s.name, s.refusal.Refusal)
 	case s.zone != nil:
-		return Verdict{Accepted: true, Reason: Accepted, Message: s.zone.taken, Name: s.name, Zone: s.zone.ID, Notes: s.notes}
+		v := Verdict{Accepted: true, Reason: Accepted, Message: s.zone.taken, Name: s.name, Zone: s.zone.ID, Notes: s.notes}
+		if s.above != nil {
+			v.Above = s.above.ID
+		}
+		return v
 	}
 	return Verdict{}
 }
@@ -100,7 +105,7 @@ func (w *work) report(c *claimState) {
 	}
 	s := reported{name: c.name(), refusal: c.refusal}
 	if c.accepted {
-		s.zone = c.cell.zone
+		s.zone, s.above = c.cell.zone, c.above()
 		s.notes = notesOf(c)
 	}
 	if !s.equal(c.reported) {
@@ -111,9 +116,10 @@ func (w *work) report(c *claimState) {
 
 // equal reports whether two reports are the same.
 func (s reported) equal(o reported) bool {
-	sameZone := s.zone == o.zone || s.zone != nil && o.zone != nil && s.zone.ID == o.zone.ID
+	same := func(a, b *zoneState) bool { return a == b || a != nil && b != nil && a.ID == b.ID }
 	sameRefusal := s.refusal == o.refusal || s.refusal != nil && o.refusal != nil && s.refusal.Refusal == o.refusal.Refusal
-	return sameZone && sameRefusal && s.name == o.name && slices.Equal(s.notes, o.notes)
+	return same(s.zone, o.zone) && same(s.above, o.above) && sameRefusal && s.name == o.name &&
+		slices.Equal(s.notes, o.notes)
 }
 
 func notesOf(c *claimState) []Note {

@@ -84,6 +84,7 @@ type Verdict struct {
 	Message  string
 	Name     dnsname.Name // the absolute name, also of refused objects when it is known
 	Zone     ID           // of a claim: the Zone that adopted it; of a Zone: its parent; zero: none
+	Above    ID           // of a DS at an apex: the Zone above, which serves it in place of Zone; zero: Zone does
 	Notes    []Note       // sorted by reason
 }
 
@@ -96,6 +97,15 @@ func (v Verdict) Note(reason Reason) (Note, bool) {
 	return v.Notes[i], true
 }
 
+// Serving returns the Zone whose servers are to have the set of a claim: the zone above alone serves a DS (RFC 4035
+// §3.1.4.1).
+func (v Verdict) Serving() ID {
+	if !v.Above.IsZero() {
+		return v.Above
+	}
+	return v.Zone
+}
+
 // Hosted returns the verdict about a Zone that only servers with name servers of their own for it have, such as those
 // of a service: it needs none among its Records.
 func (v Verdict) Hosted() Verdict {
@@ -106,7 +116,7 @@ func (v Verdict) Hosted() Verdict {
 // Equal reports whether two verdicts say the same.
 func (v Verdict) Equal(o Verdict) bool {
 	return v.Accepted == o.Accepted && v.Reason == o.Reason && v.Message == o.Message &&
-		v.Name == o.Name && v.Zone == o.Zone && slices.Equal(v.Notes, o.Notes)
+		v.Name == o.Name && v.Zone == o.Zone && v.Above == o.Above && slices.Equal(v.Notes, o.Notes)
 }
 
 // sorted orders notes by reason and message, each once.

@@ -2,6 +2,7 @@ package zone
 
 import (
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -85,6 +86,55 @@ func TestAdoptedListsTheClaimsOfAZone(t *testing.T) {
 		t.Errorf("after false there were %d calls more", calls-1)
 	}
 	w.Adopted(ID{KindZone, "dns", "missing"}, func(ID) bool { t.Error("a Zone that does not exist adopts"); return false })
+}
+
+func TestServedListsTheClaimsThatTheServersOfAZoneHave(t *testing.T) {
+	w := New(Options{})
+	w.PutZone(zoneOf("dns", "org", "org.", 1))
+	w.PutZone(zoneOf("dns", "example", "example.org.", 1))
+	apex, host := parseName(t, "example.org."), parseName(t, "www.example.org.")
+	for _, c := range []Claim{
+		claimOf("dns/ds", "example.org.", 1, "DS 1 8 2 ABCD"),
+		claimOf("dns/text", "example.org.", 1, "TXT x"),
+		claimOf("dns/www", "www.example.org.", 1, "A 192.0.2.1"),
+		claimOf("dns/above", "www.org.", 1, "A 192.0.2.3"),
+	} {
+		w.PutClaim(c)
+	}
+	for _, step := range []struct {
+		sentence       string
+		change         func()
+		above, below   string // all claims
+		dsAbove, dsHas string // those of the DS
+	}{
+		{"without NS records above, the DS has no place there", func() {}, "above", "ds text www", "", "ds"},
+		{"beside them it is above, and they are at both", func() {
+			w.PutClaim(claimOf("dns/ns", "example.org.", 1, "NS ns.example.net."))
+		}, "above ds", "ns text www", "ds", ""},
+		{"without a Zone above there is no DS", func() {
+			w.DeleteZone(ID{KindZone, "dns", "org"})
+		}, "", "ns text www", "", ""},
+	} {
+		step.change()
+		w.Settle()
+		of := func(zone string, key *rr.Key) string {
+			var got []string
+			yield := func(id ID) bool { got = append(got, id.Name); return true }
+			if key == nil {
+				w.Served(ID{KindZone, "dns", zone}, yield)
+			} else {
+				w.ServedAt(ID{KindZone, "dns", zone}, *key, yield)
+			}
+			slices.Sort(got)
+			return strings.Join(got, " ")
+		}
+		ds, www := rr.Key{Name: apex, Type: rr.TypeDS}, rr.Key{Name: host, Type: rr.TypeA}
+		got := []string{of("org", nil), of("example", nil), of("org", &ds), of("example", &ds), of("org", &www),
+			of("example", &www)}
+		if want := []string{step.above, step.below, step.dsAbove, step.dsHas, "", "www"}; !slices.Equal(got, want) {
+			t.Errorf("%s: they have %q, want %q", step.sentence, got, want)
+		}
+	}
 }
 
 func TestPuttingTheSameChangesNothing(t *testing.T) {

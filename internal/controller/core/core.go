@@ -196,6 +196,23 @@ func (c *Core) AdoptedAt(id zone.ID, keys []rr.Key) []zone.ID {
 	return out
 }
 
+// Served returns the claims whose sets are to be at the servers of a Zone, in no order.
+func (c *Core) Served(id zone.ID) []zone.ID {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return slices.Collect(func(yield func(zone.ID) bool) { c.world.Served(id, yield) })
+}
+
+// ServedAt returns those of some sets, in no order.
+func (c *Core) ServedAt(id zone.ID, keys []rr.Key) (out []zone.ID) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for _, key := range keys {
+		out = slices.AppendSeq(out, func(yield func(zone.ID) bool) { c.world.ServedAt(id, key, yield) })
+	}
+	return out
+}
+
 // Busy reports whether a burst of changes is going on. A few changes, or a steady flow of
 // them, are none: the statuses of those are soon written.
 func (c *Core) Busy() bool { return c.burst.lasts(c.clock()) }

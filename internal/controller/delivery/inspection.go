@@ -75,8 +75,8 @@ func (w deliveredWorld) Inspect(id zone.ID) (Inspected, error) {
 	if known.Type == 0 {
 		return Inspected{Zone: known.Name, Home: id, Servers: st.serversOf(id)}, nil
 	}
-	out := Inspected{Home: known.Zone, Set: rr.Key{Name: known.Name, Type: known.Type}}
-	out.Zone, out.Servers = st.serversOfSet(known.Zone, id, out.Set)
+	out := Inspected{Home: known.Verdict.Serving(), Set: rr.Key{Name: known.Name, Type: known.Type}}
+	out.Zone, out.Servers = st.serversOfSet(out.Home, id, out.Set)
 	return out, nil
 }
 

@@ -161,7 +161,7 @@ func (st *state) wait(s core.Settlement) {
 		}
 		seen[id] = true
 		v, ok := s.View.Verdict(id)
-		if z := st.zones[v.Zone]; ok && v.Accepted && id.Kind != zone.KindZone && z != nil {
+		if z := st.zones[v.Serving()]; ok && v.Accepted && id.Kind != zone.KindZone && z != nil {
 			if l := z.current(); l != nil {
 				byLine[l] = append(byLine[l], id)
 				return

@@ -2,13 +2,16 @@ package delivery
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/backendtest"
 	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/core"
 	"github.com/zonefold/zonefold/internal/rr"
+	"github.com/zonefold/zonefold/internal/zone"
 )
 
 // TestARefusedSetIsToldToItsRecordsAlone has a server refuse one set, take it, and refuse it again: the other Records
@@ -122,4 +125,53 @@ func TestAZoneKnowsWhatItsServersRefuse(t *testing.T) {
 		want {
 		t.Errorf("it is %s\nwant %s", said, want)
 	}
+}
+
+// TestADSIsServedByTheZoneAbove has the two Zones go to different servers: what the one of the sub-zone has is no word
+// on the DS (RFC 4035 §3.1.4.1).
+func TestADSIsServedByTheZoneAbove(t *testing.T) {
+	play(t, func(s *stage) {
+		const good, bad = "1 8 2 ABCD", "1 8 2 66"
+		s.server("up", "example.org.", backendtest.Profile{Bad: func(set rr.Set) bool {
+			return set.Type == rr.TypeDS && slices.Contains(set.Data, bad)
+		}})
+		s.server("down", "sub.example.org.", backendtest.Profile{})
+		s.place("down", nil)
+		s.place("up", unusable)
+		s.zone("org", "example.org.", "up")
+		s.zone("sub", "sub.example.org.", "down")
+		key := rr.Key{Name: parse(t, "sub.example.org."), Type: rr.TypeDS}
+		put := func(record string, kind rr.Type, data string) {
+			s.core.PutClaim(zone.Claim{ID: recordID(record), Created: born, Where: zone.Where{Name: key.Name}, Type: kind,
+				Data: []string{data}}, core.Version{UID: "1", Generation: 1})
+			s.settle()
+		}
+		is := func(want string) {
+			t.Helper()
+			v, _ := s.core.Verdict(recordID("ds"))
+			if got := show(s.d.Reached(v.Serving(), recordID("ds"), key)); got != want {
+				t.Errorf("it is %s\nwant %s", got, want)
+			}
+			found, err := InspectorOf(s.core, s.d).Inspect(recordID("ds"))
+			if err != nil || found.Home != zoneID("org") {
+				t.Errorf("who asks is told of %s: %v", found.Home, err)
+			}
+		}
+		put("ns", rr.TypeNS, "ns.example.net.")
+		put("ds", rr.TypeDS, good)
+		s.servedIs("sub", "True Served: Served by down.")
+		is("False BackendNotReady: Backend up cannot be used: Secret x/key cannot be read.")
+		s.told()
+		s.place("up", nil)
+		is("True Served: Served by up.")
+		s.toldOf("ds", "org")
+		s.told()
+		put("ds", rr.TypeDS, bad)
+		is("False Rejected: Backend up does not take sub.example.org. DS: REFUSED: bad record (rejected)")
+		s.toldOf("ds", "none")
+		s.told()
+		put("ds", rr.TypeDS, good)
+		is("True Served: Served by up.")
+		s.toldOf("ds", "none")
+	})
 }

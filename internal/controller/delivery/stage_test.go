@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -120,7 +121,7 @@ func (s *stage) refresh(id zone.ID) {
 	s.refreshed = append(s.refreshed, id.Name)
 }
 
-func (s *stage) refreshSets(id zone.ID, keys []rr.Key) { s.settledAre(s.core.AdoptedAt(id, keys)) }
+func (s *stage) refreshSets(id zone.ID, keys []rr.Key) { s.settledAre(s.core.ServedAt(id, keys)) }
 
 // told returns whose claims have been told since it was called last.
 func (s *stage) told() []string {
@@ -159,14 +160,15 @@ func (s *stage) zone(name, fqdn string, refs ...string) {
 	id := zoneID(name)
 	s.store.change(id, func(stored *Stored) { stored.Created, stored.Refs = born, refs })
 	all, err := dnsname.ParsePattern("*")
-	if err != nil {
+	apex, err2 := dnsname.ParsePattern("@")
+	if err := errors.Join(err, err2); err != nil {
 		s.t.Fatal(err)
 	}
 	if !s.known[name] {
 		s.known[name] = true
 		s.core.PutZone(zone.Zone{
 			ID: id, Created: born, Where: zone.Where{Name: parse(s.t, fqdn)}, TTL: 60,
-			Rules: []zone.Rule{{Zones: []dnsname.Pattern{all}, Records: []zone.RecordRule{{Pattern: all}}}},
+			Rules: []zone.Rule{{Zones: []dnsname.Pattern{all}, Records: []zone.RecordRule{{Pattern: all}, {Pattern: apex}}}},
 		}, core.Version{UID: "1", Generation: 1})
 	}
 	s.d.Sync(id)

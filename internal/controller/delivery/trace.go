@@ -68,7 +68,7 @@ func (st *state) homeOf(s core.Settlement, o core.Input) *delivery {
 	case st.zones[o.ID] != nil:
 		return st.zones[o.ID]
 	}
-	return st.zones[v.Zone]
+	return st.zones[v.Serving()]
 }
 
 // begin takes over the changes from before the Zone was delivered.

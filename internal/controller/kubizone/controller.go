@@ -133,8 +133,8 @@ func New(c Config) *Controller {
 	deliveries := delivery.Config{
 		Store: (*store)(k), Clock: c.Clock.Now, Log: c.Log, Metrics: c.Metrics,
 		Changed: k.enqueue, Settled: k.enqueueAll, Republished: k.republished, Earlier: k.earlier,
-		Refresh:     func(id zone.ID) { k.enqueueAll(k.Core.Adopted(id)) },
-		RefreshSets: func(id zone.ID, keys []rr.Key) { k.enqueueAll(k.Core.AdoptedAt(id, keys)) },
+		Refresh:     func(id zone.ID) { k.enqueueAll(k.Core.Served(id)) },
+		RefreshSets: func(id zone.ID, keys []rr.Key) { k.enqueueAll(k.Core.ServedAt(id, keys)) },
 	}
 	if f := c.Fleets; f != nil {
 		deliveries.Behind = f.Behind

@@ -68,7 +68,7 @@ func (k *Controller) warnOfUnasked(id zone.ID, z *v1alpha1.Zone, v zone.Verdict,
 	if !v.Accepted {
 		return v
 	}
-	all := unaskedOf(out, func(key rr.Key) []zone.ID { return k.Core.AdoptedAt(id, []rr.Key{key}) })
+	all := unaskedOf(out, func(key rr.Key) []zone.ID { return k.Core.ServedAt(id, []rr.Key{key}) })
 	before := ""
 	if c := meta.FindStatusCondition(z.Status.Conditions, controller.ConditionWarning); c != nil {
 		before = c.Message

@@ -54,7 +54,7 @@ func (k *Controller) writeRecord(ctx context.Context, id zone.ID) error {
 	var served controller.Outcome
 	if v.Accepted {
 		want = ParentLabel(v.Zone)
-		served = k.Deliveries.Reached(v.Zone, id, keyOf(&r, v))
+		served = k.Deliveries.Reached(v.Serving(), id, keyOf(&r, v))
 		if k.states.soon(id, served, r.Generation) {
 			return &controller.Later{After: grace}
 		}
