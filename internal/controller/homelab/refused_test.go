@@ -93,8 +93,10 @@ func TestAClassThatGoesTakesNothingNew(t *testing.T) {
 	w.ends(func() {
 		w.record("new", "dns", "A new example.com 192.0.2.1")
 		w.until("new", "Error False InvalidConfiguration")
-		w.message("new", "DNSClass "+w.ns+"-dns is being deleted and takes no new records", "name another class in dnsClassRef")
-		if got := w.reviewed("new"); len(got) != 1 || !strings.HasPrefix(got[0], "refused (InvalidConfiguration): DNSClass ") {
+		w.message("new", "DNSClass "+w.ns+"-dns is being deleted and takes no new records",
+			"name another class in dnsClassRef")
+		if got := w.reviewed("new"); len(got) != 1 ||
+			!strings.HasPrefix(got[0], "refused (InvalidConfiguration): DNSClass ") {
 			t.Errorf("who asks for one more is told %q", got)
 		}
 		w.record("old", "dns", "A moved example.com 192.0.2.1") // it works for those that it has
