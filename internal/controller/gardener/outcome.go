@@ -85,9 +85,9 @@ func (k *Controller) outcome(r *record, run *run) error {
 }
 
 // rejected is what a service has refused. It may not say itself what most often makes it refuse.
-func (run *run) rejected(key rr.Key, why engine.Refusal) error {
+func (r *run) rejected(key rr.Key, why engine.Refusal) error {
 	words := why.Reason
-	if run.step == Put && !why.Temporary && (why.Cause == "" || why.Cause == backend.CauseInvalid) {
+	if r.step == Put && !why.Temporary && (why.Cause == "" || why.Cause == backend.CauseInvalid) {
 		hint := "A CNAME may be at %s, where nothing else can be beside it; remove it, or delete this DNSRecord."
 		if key.Type == rr.TypeCNAME {
 			hint = "Other records may be at %s, where a CNAME has to be alone; remove them, or delete this DNSRecord."
