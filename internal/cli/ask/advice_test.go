@@ -10,8 +10,8 @@ import (
 )
 
 func TestAdviceAboutServers(t *testing.T) {
-	const waits = "Wait for the server 192.0.2.53:53, which answers differently; if that persists, look at the status of " +
-		"Zone dns/org."
+	const waits = "Wait for the server 192.0.2.53:53, which answers differently; if that persists, look at the status " +
+		"of Zone dns/org."
 	for _, c := range []struct {
 		name   string
 		server explained.Server
