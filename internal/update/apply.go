@@ -39,6 +39,32 @@ func (m *Message) Keys() []rr.Key {
 	return out
 }
 
+// Deletions returns the names that the message deletes something of, each once and in order.
+func (m *Message) Deletions() []dnsname.Name {
+	var out []dnsname.Name
+	for _, u := range m.updates {
+		if u.wrong == nil && u.class != dns.ClassINET {
+			out = append(out, u.Name)
+		}
+	}
+	slices.SortFunc(out, dnsname.Name.Compare)
+	return slices.Compact(out)
+}
+
+// Deletes reports whether the message deletes a record, if there is one: the name servers of the apex go one by one
+// (RFC 2136 §3.4.2.3).
+func (m *Message) Deletes(key rr.Key, data string) bool {
+	return slices.ContainsFunc(m.updates, func(u record) bool {
+		switch {
+		case u.wrong != nil || u.class == dns.ClassINET || u.Name != key.Name || !u.any && u.Type != key.Type:
+			return false
+		case u.class == dns.ClassNONE:
+			return u.data == data
+		}
+		return key.Name != m.Zone || key.Type != rr.TypeNS
+	})
+}
+
 // Check says which prerequisite does not hold, or cannot (RFC 2136 §3.2.5); nil: all do.
 func (m *Message) Check(c Content) *Refusal {
 	want := rr.Sets{}.Txn()

@@ -280,6 +280,44 @@ func TestNames(t *testing.T) {
 	}
 }
 
+func TestDeletions(t *testing.T) {
+	m, refusal := update.Parse(pack(t, message(t, "yxdomain x.example.org; add add.example.org. 60 A 192.0.2.1; "+
+		"delete one.example.org. A 192.0.2.1; deleteset set.example.org. A; deletename name.example.org.; "+
+		"deletename example.org.; delete example.org. NS ns.example.net.; deletename name.example.org.")))
+	if refusal != nil {
+		t.Fatal(refusal)
+	}
+	names := []string{"example.org.", "name.example.org.", "one.example.org.", "set.example.org."}
+	if got := fmt.Sprint(m.Deletions()); got != fmt.Sprint(names) {
+		t.Errorf("it deletes something of %s", got)
+	}
+	for _, c := range []struct {
+		name, owner string
+		kind        rr.Type
+		data        string
+		want        bool
+	}{
+		{"the record of a deletion", "one.example.org.", rr.TypeA, "192.0.2.1", true},
+		{"another one of its set", "one.example.org.", rr.TypeA, "192.0.2.2", false},
+		{"a record of a set", "set.example.org.", rr.TypeA, "192.0.2.2", true},
+		{"a record of a set beside it", "set.example.org.", rr.TypeTXT, `"a"`, false},
+		{"a record of a name", "name.example.org.", rr.TypeTXT, `"a"`, true},
+		{"a record that comes", "add.example.org.", rr.TypeA, "192.0.2.1", false},
+		{"a name that is asked for", "x.example.org.", rr.TypeA, "192.0.2.1", false},
+		{"a record of the apex", "example.org.", rr.TypeTXT, `"a"`, true},
+		{"a name server of the apex", "example.org.", rr.TypeNS, "ns.example.net.", true},
+		{"a name server of the apex, which goes with no others", "example.org.", rr.TypeNS, "ns2.example.net.", false},
+	} {
+		owner, err := dnsname.Parse(c.owner)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := m.Deletes(rr.Key{Name: owner, Type: c.kind}, c.data); got != c.want {
+			t.Errorf("%s: %t", c.name, got)
+		}
+	}
+}
+
 // What anybody sends is answered or changed, and nothing that was there is lost but by a deletion of it.
 func FuzzUpdates(f *testing.F) {
 	for _, text := range []string{"add www.example.org. 60 A 192.0.2.9", "deletename www.example.org.",

@@ -116,6 +116,20 @@ func (o *objects) AdoptedAt(id ID, key rr.Key, yield func(ID) bool) {
 	}
 }
 
+// RefusedAt calls yield for every claim to a name that no Zone has adopted, in no order, as far as Zones are in the
+// common tree.
+func (o *objects) RefusedAt(name dnsname.Name, yield func(ID) bool) {
+	n := o.tree.find(name)
+	if n == nil {
+		return
+	}
+	for _, c := range n.claims {
+		if !c.accepted && !yield(c.ID) {
+			return
+		}
+	}
+}
+
 // ZoneOf returns the accepted Zone of a name, as far as Zones are in the common tree.
 func (o *objects) ZoneOf(name dnsname.Name) (ID, bool) {
 	if n := o.tree.find(name); n != nil && n.owner != nil {

@@ -1,6 +1,7 @@
 package zone
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -78,6 +79,13 @@ func TestAdoptedListsTheClaimsOfAZone(t *testing.T) {
 		})
 		if slices.Sort(at); !slices.Equal(at, c.want) {
 			t.Errorf("adopted into %s are %v, not %v", c.set, at, c.want)
+		}
+	}
+	for name, want := range map[string]string{"www.example.org.": "[evil/www]", "example.org.": "[]", "none.org.": "[]"} {
+		at := []string{}
+		w.RefusedAt(parseName(t, name), func(id ID) bool { at = append(at, id.Namespace+"/"+id.Name); return true })
+		if fmt.Sprint(at) != want {
+			t.Errorf("refused at %s are %v, not %s", name, at, want)
 		}
 	}
 	calls := 0

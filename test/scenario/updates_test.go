@@ -159,12 +159,41 @@ record b/ours: {domainName: p.dyn.example.org., type: TXT, rdata: '"people"'}
 		if got := s.answered("dhcp", strings.ReplaceAll(strings.Join(many, "; "), "add", "delete")); got != "" {
 			s.t.Errorf("who deletes what it has sent is told %q", got)
 		}
+		s.forgets(backend, zone)
 		made := s.kubectl("get", "records.kubi.zone", "-n", s.prefix+"b", "-l", "zonefold.dev/update=true", "-o",
 			`jsonpath={range .items[*]}{.spec.domainName} {.spec.type} {.spec.rdata}{"\n"}{end}`)
 		if want := s.text("_acme-challenge.x.dyn.example.org. TXT \"a_b\"\n"); made != want {
 			s.t.Errorf("the Records are\n%s", made)
 		}
 	})
+}
+
+// forgets has clients delete what they have added and a Zone has refused since then: it would come again with the rule.
+func (s *scene) forgets(backend, zone string) {
+	s.t.Helper()
+	if got := s.nsupdate("dhcp", "update add r.dyn.example.org. 60 TXT one; update add r.dyn.example.org. 60 TXT two; "+
+		"update add r.dyn.example.org. 60 A 192.0.2.1; update add r2.dyn.example.org. 60 A 192.0.2.1"); got != "" {
+		s.t.Errorf("who adds what is to be refused later is told %q", got)
+	}
+	s.apply(backend + strings.Replace(zone, "*.dyn", "*.gone", 1))
+	s.answers("r.dyn.example.org. TXT")
+	for _, c := range []struct{ name, commands string }{
+		{"deletes a record", "update delete r.dyn.example.org. TXT one"},
+		{"deletes a set", "update delete r.dyn.example.org. A"},
+		{"deletes a name", "update delete r2.dyn.example.org."},
+	} {
+		if got := s.nsupdate("dhcp", c.commands); got != "" {
+			s.t.Errorf("who %s that is refused is told %q", c.name, got)
+		}
+	}
+	s.apply(backend + zone)
+	s.answers("r.dyn.example.org. TXT", `"two"`)
+	s.answers("r.dyn.example.org. A")
+	s.answers("r2.dyn.example.org. A")
+	s.answers("p.dyn.example.org. TXT", `"people"`)
+	if got := s.nsupdate("dhcp", "update delete r.dyn.example.org."); got != "" {
+		s.t.Errorf("who deletes a name is told %q", got)
+	}
 }
 
 // Whichever replica a client asks: the one that leads carries the update out.

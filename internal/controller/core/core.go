@@ -213,6 +213,17 @@ func (c *Core) ServedAt(id zone.ID, keys []rr.Key) (out []zone.ID) {
 	return out
 }
 
+// RefusedAt returns the claims to a name that no Zone has adopted, in no order.
+func (c *Core) RefusedAt(name dnsname.Name) (out []zone.ID) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	c.world.RefusedAt(name, func(claim zone.ID) bool {
+		out = append(out, claim)
+		return true
+	})
+	return out
+}
+
 // Busy reports whether a burst of changes is going on. A few changes, or a steady flow of
 // them, are none: the statuses of those are soon written.
 func (c *Core) Busy() bool { return c.burst.lasts(c.clock()) }

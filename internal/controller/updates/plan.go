@@ -207,7 +207,12 @@ func (p *plan) begun(ctx context.Context, m *update.Message, sets rr.Sets) (bool
 
 // eachMade calls f for the Records of some sets that updates have made for this namespace, without what nobody reads.
 func (p *plan) eachMade(ctx context.Context, keys []rr.Key, f func(*v1alpha1.Record)) error {
-	for _, id := range p.Core.AdoptedAt(p.zone, keys) {
+	return p.eachOf(ctx, p.Core.AdoptedAt(p.zone, keys), f)
+}
+
+// eachOf calls f for those of some objects that are Records which updates have made for this namespace.
+func (p *plan) eachOf(ctx context.Context, ids []zone.ID, f func(*v1alpha1.Record)) error {
+	for _, id := range ids {
 		if id.Kind != zone.KindRecord || id.Namespace != p.namespace {
 			continue
 		}
@@ -221,6 +226,29 @@ func (p *plan) eachMade(ctx context.Context, keys []rr.Key, f func(*v1alpha1.Rec
 			f(r)
 		}
 	}
+	return nil
+}
+
+// forget has Records go that a message deletes and that are refused, as nobody would delete them once the Zone takes
+// them again. They come before what goes otherwise, which may keep one of them out.
+func (p *plan) forget(ctx context.Context, m *update.Message) error {
+	var gone []*step
+	for _, name := range m.Deletions() {
+		err := p.eachOf(ctx, p.Core.RefusedAt(name), func(r *v1alpha1.Record) {
+			t, err := rr.ParseType(string(r.Spec.Type))
+			if ref := r.Spec.ZoneRef; err != nil || ref == nil || ref.Name != p.zone.Name || ref.Namespace != p.zone.Namespace {
+				return
+			}
+			data, _ := rr.ParseData(t, r.Spec.RData)
+			if m.Deletes(rr.Key{Name: name, Type: t}, data) {
+				gone = append(gone, &step{before: r})
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	p.steps = append(gone, p.steps...)
 	return nil
 }
 

@@ -140,6 +140,9 @@ func (u *Updates) carryOut(ctx context.Context, r Request) error {
 	if err := p.make(ctx, changes); err != nil {
 		return err
 	}
+	if err := p.forget(ctx, m); err != nil {
+		return err
+	}
 	if refusal := p.foresee(ctx); refusal != nil {
 		return refusal
 	}
