@@ -146,11 +146,24 @@ func newRules(at string, old, now map[string]any) (wrong []string) {
 	}
 	for _, rule := range rules(now) {
 		field := about.FindStringSubmatch(rule)
-		if !slices.Contains(rules(old), rule) && (field == nil || part(old, "properties")[field[1]] != nil) {
+		known := slices.Contains(rules(old), rule) || slices.Contains(rules(old), wider().Replace(rule))
+		if !known && (field == nil || part(old, "properties")[field[1]] != nil) {
 			wrong = append(wrong, fmt.Sprintf("%s has the new rule %s", at, rule))
 		}
 	}
 	return wrong
+}
+
+// wider has parts of rules that take all that others took in their place, and more.
+func wider() *strings.Replacer {
+	return strings.NewReplacer(
+		`[A-Za-z0-9_/-]`, `[A-Za-z0-9_-]`, // labels of RFC 2317
+		`.replace('\\', "")`, ``, // of both mailboxes that are compared
+		// a mailbox with dots before its @
+		`((\\?\.[A-Za-z0-9_]([A-Za-z0-9_+-]{0,61}[A-Za-z0-9_])?)*@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?`+
+			`(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*|(\\\.[A-Za-z0-9_]([A-Za-z0-9_+-]{0,61}[A-Za-z0-9_])?)*`+
+			`(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*)?)`,
+		`([.@][A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*)?`)
 }
 
 func part(s map[string]any, key string) map[string]any {
