@@ -76,10 +76,12 @@ func TestClientsOfDynamicUpdates(t *testing.T) {
 	s := newStage(t)
 	s.mayUpdate()
 	s.bind = s.ownServer()
-	backend := `backend b: {embedded: {update: [{keyName: dhcp, secretRef: {name: ~dhcp}, namespace: ~b}]}}
+	backend := `backend b: {embedded: {update: [{keyName: dhcp, secretRef: {name: ~dhcp}, namespace: ~b}, ` +
+		`{keyName: early, secretRef: {name: ~dhcp}, namespace: ~missing}]}}
 `
 	zone := `zone a/org: {domainName: example.org., backendRefs: [{name: ~b}], delegations: ` +
-		`[{namespace: ~a, records: [{pattern: "*"}]}, {namespace: ~b, records: [{pattern: "*.dyn"}]}]}
+		`[{namespace: ~a, records: [{pattern: "*"}]}, {namespace: ~b, records: [{pattern: "*.dyn"}]}, ` +
+		`{namespace: ~missing, records: [{pattern: "*.early"}]}]}
 record a/www: {domainName: www, zoneRef: {name: org}, type: A, rdata: 192.0.2.80}
 record a/held: {domainName: held.dyn, zoneRef: {name: org}, type: A, rdata: 192.0.2.81}
 record b/ours: {domainName: p.dyn.example.org., type: TXT, rdata: '"people"'}
@@ -121,6 +123,8 @@ record b/ours: {domainName: p.dyn.example.org., type: TXT, rdata: '"people"'}
 				"update add www.example.org. 60 TXT no", "update failed: REFUSED", "new.dyn.example.org. A", ""},
 			{"takes no name that somebody holds", "dhcp", "update add held.dyn.example.org. 60 AAAA 2001:db8::1",
 				"update failed: REFUSED", "held.dyn.example.org. AAAA", ""},
+			{"acts for a namespace that does not exist", "early", "update add h.early.example.org. 60 A 192.0.2.7",
+				"update failed: REFUSED", "h.early.example.org. A", ""},
 			{"has to sign", "", "update add n.dyn.example.org. 60 A 192.0.2.7", "update failed: REFUSED",
 				"n.dyn.example.org. A", ""},
 			{"has to have a key that is known", "stranger", "update add n.dyn.example.org. 60 A 192.0.2.7",

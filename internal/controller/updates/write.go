@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -85,7 +87,7 @@ func (p *plan) stage(ctx context.Context, watch *core.Watch, steps []*step) (don
 		if version != nil {
 			want[s.id()] = *version
 		}
-		return err
+		return denied(err)
 	})
 	if err != nil {
 		return done, err
@@ -137,6 +139,23 @@ func each(steps []*step, do func(*step) error) (first error) {
 func unanswered(err error) bool {
 	return !errors.Is(err, objects.ErrNotLeading) &&
 		(apierrors.ReasonForError(err) == metav1.StatusReasonUnknown || apierrors.IsTimeout(err))
+}
+
+// denied makes an error a *update.Refusal if the API server refuses a Record until somebody does something about it.
+// Others may go by themselves, or are the operator's own, such as a right that it lacks.
+func denied(err error) error {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return err
+	}
+	s := status.Status()
+	absent := apierrors.IsNotFound(err) && s.Details != nil && s.Details.Kind == "namespaces"
+	said := func(words string) bool { return strings.Contains(s.Message, words) } // a missing right has the same code
+	if !absent && !apierrors.IsInvalid(err) && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) &&
+		!said("exceeded quota: ") && !said(" denied request: ") && !said(" denied the request") {
+		return err
+	}
+	return &update.Refusal{Rcode: update.Refused, Text: "The API server refuses it: " + s.Message}
 }
 
 // step writes one Record. It returns the version that the World is to see, nil if there is no other one than before.

@@ -4,13 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"strings"
 	"sync"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/zonefold/zonefold/internal/controller/objects"
+	"github.com/zonefold/zonefold/internal/update"
 )
 
 func TestStepsAreTakenTogetherAfterTheFirst(t *testing.T) {
@@ -61,6 +66,43 @@ func TestWhatMayHaveBeenWritten(t *testing.T) {
 	} {
 		if got := unanswered(fmt.Errorf("creating: %w", c.err)); got != c.want {
 			t.Errorf("%s: %v", c.sentence, got)
+		}
+	}
+}
+
+func TestWhatTheAPIServerRefusesForGood(t *testing.T) {
+	records := schema.GroupResource{Group: "kubi.zone", Resource: "records"}
+	byPolicy := errors.New("ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no")
+	policy := apierrors.NewForbidden(records, "a", byPolicy)
+	policy.ErrStatus.Reason, policy.ErrStatus.Code = metav1.StatusReasonInvalid, http.StatusUnprocessableEntity
+	ending := apierrors.NewForbidden(records, "a", errors.New("unable to create new content in namespace b"))
+	ending.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+	hook := &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden,
+		Message: `admission webhook "w" denied the request: no`}}
+	for _, c := range []struct {
+		sentence string
+		err      error
+		want     bool
+	}{
+		{"a quota is used up", apierrors.NewForbidden(records, "a", errors.New("exceeded quota: q, requested: 1")), true},
+		{"a policy says no", policy, true},
+		{"a policy says no with another code", apierrors.NewForbidden(records, "a", byPolicy), true},
+		{"a webhook says no", hook, true},
+		{"the schema says no", apierrors.NewInvalid(schema.GroupKind{Group: "kubi.zone", Kind: "Record"}, "a", nil), true},
+		{"there is no namespace", apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "b"), true},
+		{"the namespace ends", ending, true},
+		{"the operator lacks a right", apierrors.NewForbidden(records, "", errors.New(`User "system:serviceaccount:z:z" `+
+			`cannot create resource "records" in API group "kubi.zone" in the namespace "b"`)), false},
+		{"the API server starts", apierrors.NewForbidden(records, "a", errors.New("not yet ready to handle request")), false},
+		{"the Record has gone", apierrors.NewNotFound(records, "a"), false},
+		{"somebody else has changed it", apierrors.NewConflict(records, "a", errors.New("no")), false},
+		{"a webhook does not answer", apierrors.NewInternalError(errors.New("failed calling webhook")), false},
+		{"the time is over", context.DeadlineExceeded, false},
+	} {
+		var refusal *update.Refusal
+		got := errors.As(denied(fmt.Errorf("writing a Record: %w", c.err)), &refusal)
+		if got != c.want || got && (refusal.Rcode != update.Refused || !strings.Contains(refusal.Text, c.err.Error())) {
+			t.Errorf("%s: %v", c.sentence, refusal)
 		}
 	}
 }
