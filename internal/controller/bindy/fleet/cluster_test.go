@@ -94,7 +94,7 @@ func TestH2AClusterOfTwoPrimariesAndThreeSecondaries(t *testing.T) {
 		if c.Status.ObservedGeneration != c.Generation {
 			return "it tells of an older spec"
 		}
-		return bindytest.Ready(c.Status.Conditions, "False", "NotReady", "0 of 5")
+		return bindytest.Ready(c.Status.Conditions, "False", "RollingOut", "5 of 5 instances are ready. Yet to change")
 	})
 	s.MarkReady(a)
 	s.Eventually("the status when it is carried out", func() string {
