@@ -17,9 +17,9 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
-// takeUpdates has updates (RFC 2136) carried out by this replica, which leads.
-func (d *dnsServer) takeUpdates(m *parts, zones *kubizone.Controller) {
-	d.updates.Store(updates.New(updates.Config{
+// takeUpdates has updates (RFC 2136) carried out by this replica, which leads until ctx ends.
+func (d *dnsServer) takeUpdates(ctx context.Context, m *parts, zones *kubizone.Controller) {
+	d.updates.Store(updates.New(ctx, updates.Config{
 		Cached: m.GetClient(), Live: m.GetAPIReader(), Objects: zones.Objects(), Core: zones.Core,
 		Clock: backend.SystemClock{}, Log: m.log, Await: d.Await, ParentLabel: kubizone.ParentLabel,
 		Read: func(ctx context.Context, place string, name dnsname.Name, keys []rr.Key) (backend.Observed, error) {
@@ -29,7 +29,11 @@ func (d *dnsServer) takeUpdates(m *parts, zones *kubizone.Controller) {
 }
 
 // takeNoUpdates is for the end of the term.
-func (d *dnsServer) takeNoUpdates() { d.updates.Store(nil) }
+func (d *dnsServer) takeNoUpdates() {
+	if before := d.updates.Swap(nil); before != nil {
+		before.End()
+	}
+}
 
 // update carries an update out, or has the replica that leads do it (RFC 2136 §6).
 func (d *dnsServer) update(ctx context.Context, u embedded.Update) embedded.Updated {

@@ -168,7 +168,7 @@ func addKubizone(ctx context.Context, m *parts, numbers *controller.Metrics) err
 			<-m.server.followed // from now on the engine alone changes what it holds
 			zones.Deliveries.WhenDelivered(func() {
 				m.server.open(zones.Deliveries.Everything())
-				m.server.takeUpdates(m, zones) // not before: what is not known yet would count as not there
+				m.server.takeUpdates(ctx, m, zones) // not before: what is not known yet would count as not there
 			})
 			defer m.server.takeNoUpdates()
 		}

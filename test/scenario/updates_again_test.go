@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -116,4 +117,47 @@ record b/www: {domainName: www.example.org., type: A, rdata: 192.0.2.80}`)
 	s.answers("whole.example.org. TXT", `"one"`)
 	s.answers("part.example.org. A", "192.0.2.2")
 	s.answers("part.example.org. TXT", `"two"`)
+}
+
+// An update that takes too long is answered, and taken back however long that takes.
+func TestAnUpdateThatRunsOutOfTime(t *testing.T) {
+	s := newStage(t)
+	s.mayUpdate()
+	s.bind = s.ownServer()
+	s.secret(testoperator.Namespace, s.prefix+"dhcp", updateSecret, nil)
+	s.apply(`backend b: {embedded: {update: [{keyName: dhcp, secretRef: {name: ~dhcp}, namespace: ~b}]}}
+zone a/org: {domainName: example.org., backendRefs: [{name: ~b}], delegations: [{namespace: ~b, records: [{pattern: "*"}]}]}
+record b/www: {domainName: www.example.org., type: A, rdata: 192.0.2.80}`)
+	s.answers("www.example.org. A", "192.0.2.80")
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // nobody accepts
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = silent.Close() }()
+	name := "validatingwebhookconfiguration/" + s.prefix + "silent"
+	s.manifest(fmt.Sprintf(`{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration,
+		metadata: {name: ~silent}, webhooks: [{name: silent.example.org, clientConfig: {url: "https://%s"}, timeoutSeconds: 30,
+		failurePolicy: Fail, sideEffects: None, admissionReviewVersions: [v1],
+		namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: ~b}},
+		matchConditions: [{name: slow, expression: "request.operation == 'DELETE' || object.spec.domainName.startsWith('slow')"}],
+		rules: [{apiGroups: [kubi.zone], apiVersions: ["*"], resources: [records], operations: [CREATE, DELETE]}]}]}`,
+		silent.Addr()))
+	t.Cleanup(func() { s.kubectlQuiet("delete", name, "--ignore-not-found") })
+	s.eventually("the webhook is asked", func() string {
+		out, _ := s.cluster.RunKubectl(s.ctx, "delete", "record", "www", "-n", s.prefix+"b", "--dry-run=server",
+			"--request-timeout=2s")
+		return unless(!strings.Contains(out, "deleted"), out)
+	})
+	if got := s.replay(s.signed(func(m *dns.Msg) {
+		m.Insert(s.data("fast.example.org. 60 A 192.0.2.1"))
+		m.Insert(s.data("slow.example.org. 60 A 192.0.2.2"))
+	})); got != "SERVFAIL" {
+		t.Errorf("it is answered with %s", got)
+	}
+	s.answers("fast.example.org. A", "192.0.2.1")
+	s.kubectl("delete", name)
+	s.answers("fast.example.org. A")
+	if made := s.kubectl("get", "records.kubi.zone", "-n", s.prefix+"b", "-o", "name"); strings.Count(made, "\n") != 1 {
+		t.Errorf("the Records are %s", made)
+	}
 }

@@ -94,11 +94,14 @@ func (u *Updates) ChangeEndpoints(ctx context.Context, namespace string, c endpo
 		names = append(names, name)
 	}
 	slices.SortFunc(names, dnsname.Name.Compare)
-	free, err := u.names.take(ctx, names)
+	if err := u.undoings.room(); err != nil {
+		return err
+	}
+	held, err := u.names.take(ctx, names)
 	if err != nil {
 		return fmt.Errorf("waiting for another update of the same names: %w", err)
 	}
-	defer free()
+	defer held.free()
 	made, err := u.made(ctx, namespace)
 	if err != nil {
 		return err
@@ -110,7 +113,7 @@ func (u *Updates) ChangeEndpoints(ctx context.Context, namespace string, c endpo
 		slots <- struct{}{}
 		all.Go(func() {
 			defer func() { <-slots }()
-			p := &plan{Updates: u, namespace: namespace, label: zonefold.UpdateExternalDNS, lenient: true}
+			p := &plan{Updates: u, namespace: namespace, label: zonefold.UpdateExternalDNS, lenient: true, held: held}
 			p.turn(made[name], wishes[name])
 			if err := p.write(ctx); err != nil {
 				mu.Lock()

@@ -86,8 +86,15 @@ type names struct {
 
 func newNames() *names { return &names{held: map[dnsname.Name]struct{}{}, freed: make(chan struct{})} }
 
+// A hold keeps names until everybody who has it is done.
+type hold struct {
+	names *names
+	all   []dnsname.Name
+	users int
+}
+
 // take waits until nobody is at any of some names.
-func (n *names) take(ctx context.Context, all []dnsname.Name) (free func(), err error) {
+func (n *names) take(ctx context.Context, all []dnsname.Name) (*hold, error) {
 	for {
 		n.mu.Lock()
 		busy := false
@@ -110,13 +117,26 @@ func (n *names) take(ctx context.Context, all []dnsname.Name) (free func(), err 
 	for _, name := range all {
 		n.held[name] = struct{}{}
 	}
-	return func() {
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		for _, name := range all {
-			delete(n.held, name)
-		}
-		close(n.freed)
-		n.freed = make(chan struct{})
-	}, nil
+	return &hold{n, all, 1}, nil
+}
+
+// share has somebody else keep the names as well, who calls free.
+func (h *hold) share() {
+	h.names.mu.Lock()
+	defer h.names.mu.Unlock()
+	h.users++
+}
+
+func (h *hold) free() {
+	n := h.names
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if h.users--; h.users > 0 {
+		return
+	}
+	for _, name := range h.all {
+		delete(n.held, name)
+	}
+	close(n.freed)
+	n.freed = make(chan struct{})
 }

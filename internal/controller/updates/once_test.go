@@ -87,7 +87,7 @@ func TestAMessageThatComesAgainWaitsForItsAnswer(t *testing.T) {
 func TestUpdatesOfOneNameTakeTurns(t *testing.T) {
 	n := newNames()
 	a, b := mustName(t, "a.example."), mustName(t, "b.example.")
-	free, err := n.take(t.Context(), []dnsname.Name{a})
+	held, err := n.take(t.Context(), []dnsname.Name{a})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestUpdatesOfOneNameTakeTurns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other()
+	other.free()
 	short, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := n.take(short, []dnsname.Name{b, a}); err == nil {
@@ -103,14 +103,19 @@ func TestUpdatesOfOneNameTakeTurns(t *testing.T) {
 	}
 	var waits sync.WaitGroup
 	waits.Go(func() {
-		free, err := n.take(context.Background(), []dnsname.Name{b, a})
+		both, err := n.take(context.Background(), []dnsname.Name{b, a})
 		if err != nil {
 			t.Error(err)
 			return
 		}
-		free()
+		both.free()
 	})
-	free()
+	held.share()
+	held.free()
+	if _, err := n.take(short, []dnsname.Name{a}); err == nil {
+		t.Error("a name is free though one of two keeps it")
+	}
+	held.free()
 	waits.Wait()
 	if len(n.held) > 0 {
 		t.Errorf("%v are held", n.held)

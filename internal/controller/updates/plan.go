@@ -29,6 +29,7 @@ type plan struct {
 	digest    string  // of the message; "": nobody repeats it
 	zone      zone.ID // that all is in; zero: the names say
 	lenient   bool    // a Record that comes and is refused stays
+	held      *hold   // of the names
 
 	steps  []*step
 	firsts bool // deletions come first: what is added cannot be beside what goes

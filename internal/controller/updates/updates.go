@@ -69,15 +69,20 @@ type Updates struct {
 	Config
 	answers   answers
 	names     *names
+	undoings  *undoings
 	foresight core.Foresight
 }
 
-// New returns Updates that wait for the first one.
-func New(c Config) *Updates {
-	u := &Updates{Config: c, answers: answers{clock: c.Clock}, names: newNames()}
+// New returns Updates that wait for the first one. What goes on after an answer ends with ctx.
+func New(ctx context.Context, c Config) *Updates {
+	u := &Updates{Config: c, answers: answers{clock: c.Clock}, names: newNames(),
+		undoings: newUndoings(ctx, c.Clock, c.Log)}
 	u.foresight.Use(c.Core, nil)
 	return u
 }
+
+// End ends what goes on after answers.
+func (u *Updates) End() { u.undoings.wait() }
 
 // patience is how long an update may take until it is answered. Clients that wait for less repeat it, and get the same
 // answer.
@@ -111,18 +116,21 @@ func (u *Updates) carryOut(ctx context.Context, r Request) error {
 	if refusal != nil {
 		return refusal
 	}
-	free, err := u.names.take(ctx, m.Names())
+	if err := u.undoings.room(); err != nil {
+		return err
+	}
+	held, err := u.names.take(ctx, m.Names())
 	if err != nil {
 		return fmt.Errorf("waiting for another update of the same names: %w", err)
 	}
-	defer free()
+	defer held.free()
 	id, known := u.Core.Zone(m.Zone)
 	content, has := u.Core.Snapshot(id)
 	answered, err := u.Read(ctx, r.Place, m.Zone, []rr.Key{})
 	if !known || !has || err != nil {
 		return &update.Refusal{Rcode: update.NotAuth, Text: fmt.Sprintf("No Zone of kubi.zone is %s", m.Zone)}
 	}
-	p := &plan{Updates: u, namespace: r.Namespace, label: zonefold.UpdateRFC2136, digest: r.Digest(), zone: id}
+	p := &plan{Updates: u, namespace: r.Namespace, label: zonefold.UpdateRFC2136, digest: r.Digest(), zone: id, held: held}
 	before := update.Content{SOA: answered.SOA, Sets: content.Sets}
 	if refusal := m.Check(before); refusal != nil {
 		begun, err := p.begun(ctx, m, content.Sets)

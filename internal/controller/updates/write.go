@@ -81,7 +81,7 @@ func (p *plan) stage(ctx context.Context, watch *core.Watch, steps []*step) (don
 		version, err := p.step(ctx, s)
 		mu.Lock()
 		defer mu.Unlock()
-		if err == nil || s.before == nil && unanswered(err) {
+		if err == nil || unanswered(err) {
 			done = append(done, s)
 		}
 		if version != nil {
@@ -137,7 +137,7 @@ func each(steps []*step, do func(*step) error) (first error) {
 
 // unanswered reports whether an error leaves open what the API server has done.
 func unanswered(err error) bool {
-	return !errors.Is(err, objects.ErrNotLeading) &&
+	return !objects.NothingWritten(err) && !errors.Is(err, errReplaced) &&
 		(apierrors.ReasonForError(err) == metav1.StatusReasonUnknown || apierrors.IsTimeout(err))
 }
 
@@ -173,6 +173,8 @@ func (p *plan) step(ctx context.Context, s *step) (*core.Version, error) {
 	return p.patch(ctx, s.before, s.after)
 }
 
+var errReplaced = errors.New("has been replaced")
+
 // remove deletes a Record. What is read before may have to come again, with all that it has.
 func (p *plan) remove(ctx context.Context, s *step) error {
 	whole := &v1alpha1.Record{}
@@ -183,7 +185,7 @@ func (p *plan) remove(ctx context.Context, s *step) error {
 	case err != nil:
 		return fmt.Errorf("reading Record %s/%s: %w", s.before.Namespace, s.before.Name, err)
 	case whole.UID != s.before.UID && s.before.UID != "": // "": its creation was not answered
-		return fmt.Errorf("the Record %s/%s has been replaced", s.before.Namespace, s.before.Name)
+		return fmt.Errorf("the Record %s/%s %w", s.before.Namespace, s.before.Name, errReplaced)
 	}
 	s.before = whole
 	if err := p.Objects.Delete(ctx, whole); err != nil && !apierrors.IsNotFound(err) {
@@ -226,33 +228,8 @@ func (p *plan) patch(ctx context.Context, before, after *v1alpha1.Record) (*core
 			return nil, fmt.Errorf("reading Record %s/%s: %w", before.Namespace, before.Name, err)
 		}
 		if live.UID != before.UID {
-			return nil, fmt.Errorf("the Record %s/%s has been replaced", before.Namespace, before.Name)
+			return nil, fmt.Errorf("the Record %s/%s %w", before.Namespace, before.Name, errReplaced)
 		}
 	}
 	return nil, fmt.Errorf("changing a Record: %w", err)
-}
-
-// undo takes back what was written, for a reason that it returns.
-func (p *plan) undo(ctx context.Context, done []*step, why error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
-	defer cancel()
-	slices.Reverse(done)
-	var mu sync.Mutex
-	_ = each(done, func(s *step) error {
-		back := &step{before: s.after, after: s.before}
-		if back.before == nil { // it was deleted, and comes again
-			again := s.before.DeepCopy()
-			again.ObjectMeta = metav1.ObjectMeta{Namespace: again.Namespace, Name: again.Name, Labels: again.Labels,
-				Annotations: again.Annotations}
-			again.Status = v1alpha1.RecordStatus{}
-			back.after = again
-		}
-		if _, err := p.step(ctx, back); err != nil {
-			mu.Lock()
-			defer mu.Unlock()
-			why = errors.Join(fmt.Errorf("what was written could not be undone: %w", err), why)
-		}
-		return nil // the others are to be undone all the same
-	})
-	return why
 }
