@@ -174,13 +174,13 @@ func read(zone dnsname.Name, r dns.RR) (record, *Refusal) {
 
 // empty returns a record that came without data as one with empty data, if its type may have them, as APL may
 // (RFC 3123 §4).
-func (r record) empty() (record, *Refusal) {
-	data, err := rr.ParseData(r.Type, `\# 0`)
+func (u record) empty() (record, *Refusal) {
+	data, err := rr.ParseData(u.Type, `\# 0`)
 	if err != nil {
-		return r, refuse(dns.RcodeFormatError, "%s has no data.", r.Key)
+		return u, refuse(dns.RcodeFormatError, "%s has no data.", u.Key)
 	}
-	r.data = data
-	return r, nil
+	u.data = data
+	return u, nil
 }
 
 // meta reports whether no record can have a type (RFC 6895 §3.1).
