@@ -77,7 +77,8 @@ func TestWhatTheAPIServerRefusesForGood(t *testing.T) {
 	policy.ErrStatus.Reason, policy.ErrStatus.Code = metav1.StatusReasonInvalid, http.StatusUnprocessableEntity
 	ending := apierrors.NewForbidden(records, "a", errors.New("unable to create new content in namespace b"))
 	ending.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
-	hook := &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden,
+	hook := &apierrors.StatusError{ErrStatus: metav1.Status{
+		Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden,
 		Message: `admission webhook "w" denied the request: no`}}
 	for _, c := range []struct {
 		sentence string
