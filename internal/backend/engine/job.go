@@ -77,6 +77,9 @@ func (w *worker) takeJob() (job, bool) {
 	}
 	apex := apexNS(a.Feed.zone)
 	for _, of := range t.incoming {
+		if j.limits.Read != backend.ReadZone && s.blindTo(of.sets, j.content.Sets) {
+			s.known, s.raced = false, false
+		}
 		s.written = ledgers(s.written, of.sets, apex)
 		s.heir = s.heir || of.feed != a.Feed
 	}
@@ -91,6 +94,20 @@ func (w *worker) takeJob() (job, bool) {
 		})
 	}
 	return j, true
+}
+
+// blindTo reports whether a ledger has sets that the server, which does not show a whole zone, was not asked for, and
+// that it is not sent.
+func (s *state) blindTo(ledger, wanted rr.Sets) bool {
+	for set := range ledger.All() {
+		_, has := s.have.Get(set.Key())
+		_, ours := s.written.Get(set.Key())
+		_, sent := wanted.Get(set.Key())
+		if !has && !ours && !sent {
+			return true
+		}
+	}
+	return false
 }
 
 func union(a, b rr.Sets) rr.Sets {

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -111,6 +112,40 @@ func nameServers(hosts string) engine.Content {
 		sets = append(sets, set(zoneName, rr.TypeNS, 300, data...))
 	}
 	return contentOf(mustParse(zoneName), sets...)
+}
+
+// TestALedgerThatComesLate has a Zone that goes tell what it has at a server when its successor has been there already.
+func TestALedgerThatComesLate(t *testing.T) {
+	mine, theirs := set("mine.example.org.", rr.TypeA, 300, "192.0.2.1"), set("x.example.org.", rr.TypeA, 300, "192.0.2.2")
+	old := set("old.example.org.", rr.TypeA, 300, "192.0.2.9")
+	for read, sentence := range map[backend.Readable]string{
+		backend.ReadZone: "a server that shows the whole zone",
+		backend.ReadSet:  "a server that shows what it is asked for",
+		backend.ReadNone: "a server that shows nothing",
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m, s := serverWith(backendtest.Profile{Limits: backend.Limits{Read: read}}, zoneName)
+				m.Foreign(mustParse(zoneName), []rr.Set{old, theirs}, nil)
+				b := newBench(t, nil)
+				next := b.feed(zoneName)
+				before := b.engine.NewFeed(engine.FeedConfig{ID: "before", Zone: mustParse(zoneName)})
+				next.Publish(contentOf(mustParse(zoneName), mine), nil)
+				b.engine.Attach(target("s", zoneName), engine.Attachment{Name: "next", Feed: next, Backend: s, Keep: true})
+				b.pass(time.Minute)
+				b.engine.Attach(target("s", zoneName), engine.Attachment{Name: "before", Feed: before, Backend: s, Keep: true,
+					Withdraw: true, Written: contentOf(mustParse(zoneName), mine, old).Sets})
+				b.pass(time.Minute)
+				_, sets, _ := m.Truth(mustParse(zoneName))
+				if !holdsKey(sets, mine) || !holdsKey(sets, theirs) || holdsKey(sets, old) {
+					t.Errorf("the server has %v", slices.Collect(sets.All()))
+				}
+				if r := b.last("before"); !r.Withdrawn {
+					t.Errorf("the last report of who goes is %+v", r)
+				}
+			})
+		})
+	}
 }
 
 // TestALateMessageOfWhoLedBefore has a message reach a server after the next leader has read what is there.
