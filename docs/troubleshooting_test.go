@@ -128,40 +128,57 @@ func TestCommandsOfThePagesExist(t *testing.T) {
 	}
 }
 
-// manual are the flags of each command.
-type manual map[string][]string
+// manual is what each command takes.
+type manual map[string]takes
+
+// takes are the flags of a command, and whether it has arguments.
+type takes struct {
+	flags []string
+	args  bool
+}
 
 func commands(t *testing.T) manual {
 	t.Helper()
 	all := manual{}
 	cli := page{"docs/cli.md", read(t, "docs/cli.md")}
 	for _, heading := range regexp.MustCompile(`(?m)^## zonefold (.+)$`).FindAllStringSubmatch(cli.text, -1) {
-		var flags []string
-		for _, m := range regexp.MustCompile(`(?m)^ +(?:(-\w), )?(--[a-z-]+)`).FindAllStringSubmatch(
-			cli.section(t, heading[0]), -1) {
-			flags = append(flags, m[1:]...)
+		section := cli.section(t, heading[0])
+		var found takes
+		for _, m := range regexp.MustCompile(`(?m)^ +(?:(-\w), )?(--[a-z-]+)`).FindAllStringSubmatch(section, -1) {
+			found.flags = append(found.flags, m[1:]...)
 		}
-		all[heading[1]] = flags
+		usage := regexp.MustCompile(`Usage:\n  zonefold (.*)`).FindStringSubmatch(section)[1]
+		found.args = regexp.MustCompile(`[A-Z]`).MatchString(flagWithValue.ReplaceAllString(usage, ""))
+		all[heading[1]] = found
 	}
 	return all
 }
 
+// flagWithValue is a flag in a line of usage, with its value.
+var flagWithValue = regexp.MustCompile(`-[\w-]+ [A-Z][A-Z.]*`)
+
 // fault says what is wrong with a command line, or returns "".
 func (m manual) fault(line string) string {
-	for _, end := range []string{" #", " | ", " > ", " || ", " && ", " ; "} {
+	for _, end := range []string{" #", " | ", " > ", " || ", " &", " ; "} {
 		line, _, _ = strings.Cut(line, end)
 	}
 	words := strings.Fields(line)
 	for n := min(2, len(words)); n > 0; n-- {
-		flags, ok := m[strings.Join(words[:n], " ")]
+		known, ok := m[strings.Join(words[:n], " ")]
 		if !ok {
 			continue
 		}
+		before := ""
 		for _, word := range words[n:] {
 			flag, _, _ := strings.Cut(word, "=")
-			if strings.HasPrefix(flag, "-") && len(flag) > 1 && !slices.Contains(flags, flag) {
+			isFlag := strings.HasPrefix(flag, "-") && len(flag) > 1
+			if isFlag && !slices.Contains(known.flags, flag) {
 				return "it has no flag " + flag
 			}
+			if !isFlag && !known.args && !strings.HasPrefix(before, "-") {
+				return "it takes no argument " + word
+			}
+			before = word
 		}
 		return ""
 	}
