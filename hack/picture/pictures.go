@@ -31,7 +31,7 @@ func overview() picture {
 			{"files of a folder", "zonefold check, render, serve"},
 		}},
 		{"zones", []box{
-			{"claims", "one wish for one record at one name"},
+			{"claims", "each asks for one record at one name"},
 			{"rules", "delegations say who may have what"},
 			{"sets", "merged; each refusal has its reason"},
 			{"content", "a snapshot with a serial"},
@@ -47,10 +47,10 @@ func overview() picture {
 	}, []string{"fold", "deliver"}}
 }
 
-// delegation shows wishes for names of example.org., one in a row, with what becomes of each.
+// delegation shows claims to names of example.org., one in a row, with what becomes of each.
 func delegation() picture {
 	return picture{"delegation.svg",
-		"four wishes for names of example.org., the rule that each meets, and what comes of it", 250, []column{
+		"four claims to names of example.org., the rule that each meets, and what comes of it", 250, []column{
 			{"who asks", []box{
 				{"www.shop.example.org. A", "Record of namespace shop"},
 				{"www.shop.example.org. A", "Record of namespace blog, a day later"},
@@ -65,7 +65,7 @@ func delegation() picture {
 			}},
 			{"what comes of it", []box{
 				{"accepted, then served", "the name is shop's"},
-				{"NameHeld", "the oldest wish has the name"},
+				{"NameHeld", "the oldest claim has the name"},
 				{"NotDelegated", "the message has the missing rule"},
 				{"a zone with rules of its own", "its NS records come into example.org."},
 			}},
