@@ -55,7 +55,7 @@
 // compose.go merges the claims of one name, held.go says whose names may not be hidden, glue.go derives what a
 // parent needs from its sub-zones, own.go adds a Zone's own sets, heap.go divides sets among claims that do not
 // share, keep.go finds what was published for objects that cannot be read, reverse.go derives PTR records, block.go
-// knows the zones of less than 256 addresses, cut.go decides what a cut hides, hash.go and soa.go label the content.
+// knows the zones of fewer than 256 addresses, cut.go decides what a cut hides, hash.go and soa.go label the content.
 // The rest keeps the work small: domain.go enqueues what depends on a changed Zone, turnaway.go answers a crowd at one
 // name, queue.go orders the work, settle.go does it.
 package zone
