@@ -11,8 +11,9 @@ import (
 // WriteReference writes what every command says of itself, as Markdown: docs/cli.md.
 func WriteReference(out io.Writer, env Env) {
 	fmt.Fprint(out, "# The command\n\n`zonefold` and, as `kubectl-zonefold` in the PATH, `kubectl zonefold` are one "+
-		"program. This page is made from its help\ntexts. `zonefold completion bash` (or zsh, fish, powershell) prints a "+
-		"script with which a shell completes commands, flags, and the names of Zones and DNSZones.\n")
+		"program. In a clone of the repository,\n`go build -o bin/ ./cmd/zonefold` makes it. This page is made from its "+
+		"help texts. `zonefold completion bash` (or zsh,\nfish, powershell) prints a script with which a shell completes "+
+		"commands, flags, and the names of Zones and DNSZones.\n")
 	writeReference(out, newRoot(env))
 }
 

@@ -39,9 +39,9 @@ func newFreeze(env command.Env) *cobra.Command {
 		Use:   "freeze ZONE [--reason TEXT]",
 		Short: "Freeze the published content of a Zone or DNSZone",
 		Long: `freeze sets the annotation ` + zonefold.FreezeAnnotation + ` on a Zone or DNSZone. Its servers then
-keep what they have. No change is sent, not even after a restart of the operator, and what
-somebody edits on a server is put back. The condition Frozen of the Zone says what is
-waiting, and Records that wait are not Ready, with the reason Frozen. Use thaw to end it.
+keep what they have. No change is sent, not even after a restart of the operator, and edits
+on a server are reverted. The condition Frozen of the Zone says what is waiting, and Records
+that wait are not Ready, with the reason Frozen. Use thaw to end it.
 
 A Zone that is deleted or loses its name is still withdrawn.
 

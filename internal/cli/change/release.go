@@ -36,11 +36,11 @@ func newRelease(env command.Env) *cobra.Command {
 finalizer ` + kubizone.Finalizer + `, and neither it nor its namespace can be deleted while the
 finalizer is there.
 
-While an operator is running (it renews a Lease, even without leader election), release asks
-it to release Zones that are being deleted, by the annotation
-` + zonefold.LeaveAnnotation + ` on the Zone. The operator lists what is published at
-that time in status.leftBehind of each Backend, and removes it from the servers when they can
-be reached. Zones that are not being deleted stay, and release names them: delete them first.
+While an operator is running (it renews a Lease, even without leader election), release sets
+the annotation ` + zonefold.LeaveAnnotation + ` on Zones that are being deleted. That asks
+the operator to release them. It lists what is published at that time in status.leftBehind of
+each Backend, and removes it from the servers when they can be reached. Zones that are not
+being deleted stay, and release names them: delete them first.
 
 If the operator has been removed for good, release itself removes the finalizer of the Zones
 and of their ZoneSlices, and with --all also that of ZoneSlices without a Zone. What was
@@ -53,8 +53,8 @@ Zone. A DNSZone goes by itself after a minute. DNSRecords and DNSClasses have ot
 finalizers, which release does not touch. docs/homelab.md and docs/gardener.md say under
 "Deletion" how to remove those.
 
-Exit codes: 0 if all that was named is released, or the operator is asked to, or there is
-nothing to release; 1 if not.`,
+Exit codes: 0 if all that was named is released, or the operator was asked to release it, or
+there is nothing to release; 1 if not.`,
 		Example: `  zonefold release example-org -n dns
   zonefold release dns/example-org example.net
   zonefold release --all -A --dry-run`,

@@ -36,8 +36,8 @@ func newRollback(env command.Env) *cobra.Command {
 		Use:   "rollback ZONE --to SERIAL",
 		Short: "Publish an earlier content of a Zone or DNSZone, and freeze it there",
 		Long: `rollback publishes the content that a serial of the history stands for, under a new serial,
-and freezes the Zone there, because its objects still differ. thaw makes the Zone
-follow its objects again.
+and freezes the Zone there, because its objects still differ. thaw makes the Zone follow its
+objects again.
 
 It prints the records that are removed (-) and added (+), and asks; with --yes it does not
 ask. Then it sets the annotation ` + zonefold.RollbackAnnotation + ` on the Zone. You need the

@@ -40,14 +40,15 @@ func newConformance(env command.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "conformance --server URL",
 		Short: "Check whether a server speaks the protocol of DNSClasses",
-		Long: `conformance asks a server everything that the operator may ask it, rightly and wrongly,
-and says of each answer whether it is the right one: endpoints, statuses, headers, error
-codes, signatures, replays, all record types, and what is not valid.
+		Long: `conformance sends a server every request that the operator may send, and invalid ones. It
+says whether each answer is right: endpoints, statuses, headers, error codes, signatures,
+replays, all record types, and invalid records.
 
-It makes records below the domain, under names that start with zonefold- and a random
-number, and deletes them again; a TXT record of the domain itself only if there is none.
+It creates records below the domain, under names that start with zonefold- and a random
+number, and deletes them again. It creates a TXT record of the domain itself only if there
+is none.
 
-Exit codes: 0 if all is right, 1 if anything fails, 2 if the server cannot be asked.`,
+Exit codes: 0 if all is right, 1 if anything fails, 2 if the server cannot be reached.`,
 		Example: `  zonefold dnshook conformance --server http://127.0.0.1:7100 --secret-file secret --domain example.com`,
 		Args:    command.Takes(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return flags.run(cmd.Context(), env) },

@@ -25,7 +25,7 @@ func newImport(env command.Env) *cobra.Command {
 		Short: "Write manifests for a zone of a master file, a name server, a service or octoDNS",
 		Long: `import reads a zone from where it is now and writes it as YAML: a Zone and Records of
 kubi.zone, or, with --as bindy, a DNSZone and its records. Each record becomes an object. Its
-name is made from its owner, its type and a checksum of its owner and data, so it stays the
+name is made from its owner, its type and a hash of its owner and data, so it stays the
 same when other records come and go, and differs from those of other zones. With --as bindy,
 all addresses of a name are one object.
 
@@ -37,8 +37,8 @@ With --txt-owner-id, only those records are imported that the registry of extern
 assigns to this owner: TXT records in the zone, or with --registry=dynamodb a table. The
 registry's own records are not imported. Records of other owners, or of none, are listed.
 
--o json writes the manifests as one List of kind v1, an object a line. With --to, -o json or
-yaml prints a report: what was read and written, which files, and what was lost.
+-o json writes the manifests as one List (apiVersion v1), one object per line. With --to,
+-o json or yaml prints a report: what was read and written, which files, and what was lost.
 
 Standard error lists everything that cannot be represented, with the reason: what is left
 out, what is changed, and what else you should know. Nothing is left out silently.

@@ -39,15 +39,15 @@ func newConsole(env command.Env) *cobra.Command {
 		Short: "Show zones, records and servers in a browser",
 		Long: `console starts a web server for you alone, on 127.0.0.1, and prints a link to it. The link
 works once, in one browser. Pages show the zones as a tree, the records of each with a search,
-what explain says of a name, who may have what, the Backends, how servers differ
-(diff), and the history of a Zone. They follow what changes.
+what explain says of a name, who may have what, the Backends, how servers differ (diff), and
+the history of a Zone. They follow changes.
 
-The objects are those of files with -f, and else those of the cluster that you may list. All
-is read, and done, with the rights of your kubeconfig. Without --edit it only shows; with it,
-there are forms for approve, freeze, thaw and rollback, and to create, change and delete
-Records. Each shows first what it would do, and asks.
+The objects are those of files with -f, otherwise those of the cluster that you may list.
+Everything is read and done with the rights of your kubeconfig. Without --edit the pages only
+show. With it, there are forms for approve, freeze, thaw and rollback, and to create, change
+and delete Records. Each shows first what it would do, and asks.
 
-It ends when it is interrupted: docs/console.md.
+It runs until it is interrupted: docs/console.md.
 
 Exit codes: 0 when interrupted; 1 if the objects cannot be read at the start, or the port
 cannot be listened on.`,

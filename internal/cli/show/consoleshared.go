@@ -30,11 +30,11 @@ func newInCluster(env command.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "in-cluster",
 		Short: "Show the console to many people, each with their own rights",
-		Long: `in-cluster serves the console to whoever comes with a token that the API server accepts: in
-the header Authorization of each request, as proxies for OpenID Connect send it, or once in
-a form, for a cookie. The API server says whose the token is (TokenReview). Everything is
-read, and done, with that token, so with that person's rights; the command itself needs no
-other right than to create TokenReviews. The chart runs it with console.enabled:
+		Long: `in-cluster serves the console to everyone who has a token that the API server accepts. The
+token comes in the header Authorization of each request, as proxies for OpenID Connect send
+it, or once in a form, for a cookie. The API server says whose the token is (TokenReview).
+Everything is read and done with that token, so with that person's rights. The command itself
+needs only the right to create TokenReviews. The chart runs it with console.enabled:
 docs/console.md.
 
 Without --tls-cert-dir it makes a certificate for itself at each start.
