@@ -63,7 +63,7 @@ type ARecordSpec struct {
 	// +optional
 	IPv4Address string `json:"ipv4Address,omitempty"`
 
-	// Another form of ipv4, for several addresses; BIND takes 100.
+	// Another form of ipv4, for up to 100 addresses, the most that BIND accepts.
 	//
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -136,7 +136,7 @@ type AAAARecordSpec struct {
 	// +optional
 	IPv6Address string `json:"ipv6Address,omitempty"`
 
-	// Another form of ipv6, for several addresses; BIND takes 100.
+	// Another form of ipv6, for up to 100 addresses, the most that BIND accepts.
 	//
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1

@@ -48,7 +48,7 @@ type Bind9ClusterSpec struct {
 
 // Bind9ClusterStatus is what the operator says about a cluster.
 type Bind9ClusterStatus struct {
-	// The metadata.generation of the cluster that this status tells of.
+	// The metadata.generation of the cluster that this status describes.
 	//
 	// +nullable
 	// +optional

@@ -2,17 +2,17 @@ package v1beta1
 
 // Bind9Config is the configuration of a server.
 type Bind9Config struct {
-	// Whether the server resolves names of others: for those of allowQuery, or
-	// without that, for the networks of its pod, which is BIND's default.
-	// Default false.
+	// Whether the server resolves other names: for the clients in allowQuery or,
+	// without it, for the networks of its pod, which is BIND's default. Default
+	// false.
 	//
 	// +nullable
 	// +optional
 	Recursion *bool `json:"recursion,omitempty"`
 
 	// Who may ask. Entries are any, none, localhost, localnets, an address, a
-	// network, `key NAME` or the name of a list in acls, with `!` before it for
-	// its opposite. Default: everybody.
+	// network, `key NAME` or the name of a list in acls. A `!` before an entry
+	// negates it. Default: everybody.
 	//
 	// +nullable
 	// +optional
@@ -24,7 +24,7 @@ type Bind9Config struct {
 	// +optional
 	AllowTransfer ACL `json:"allowTransfer,omitempty"`
 
-	// IP addresses of servers that are asked for names of others.
+	// IP addresses of servers to which a server with recursion forwards queries.
 	//
 	// +nullable
 	// +optional
@@ -42,7 +42,7 @@ type Bind9Config struct {
 	// +optional
 	ListenOnV6 ACL `json:"listenOnV6,omitempty"`
 
-	// DNSSEC: validation of what others say, and signing of one's own zones.
+	// DNSSEC: validation of the answers of others, and signing of the server's zones.
 	//
 	// +nullable
 	// +optional
@@ -63,7 +63,7 @@ type Bind9Config struct {
 
 // DNSSECConfig is the DNSSEC part of a server's configuration.
 type DNSSECConfig struct {
-	// Whether answers of others are validated, where the server resolves.
+	// Whether a server with recursion validates the answers of others.
 	//
 	// +nullable
 	// +optional
@@ -118,7 +118,7 @@ type DNSSECSigning struct {
 	// +optional
 	NSEC3 *bool `json:"nsec3,omitempty"`
 
-	// Taken, and without effect: BIND makes salts itself, and RFC 9276 §3.1 wants
+	// Accepted, without effect: BIND makes salts itself, and RFC 9276 §3.1 wants
 	// none.
 	//
 	// +kubebuilder:validation:Pattern=`^(-|([0-9A-Fa-f]{2}){0,255})$`
@@ -140,14 +140,14 @@ type DNSSECSigning struct {
 	// +optional
 	KeysFrom *DNSSECKeySource `json:"keysFrom,omitempty"`
 
-	// Whether keys are made where there are none. With false nothing is signed.
+	// Whether keys are created if there are none. With false, nothing is signed.
 	//
 	// +nullable
 	// +optional
 	AutoGenerate *bool `json:"autoGenerate,omitempty"`
 
-	// Whether the keys are also written to a Secret. That is not done yet: with true
-	// nothing is signed.
+	// Whether the keys are also written to a Secret. That does not work yet: with
+	// true, nothing is signed.
 	//
 	// +nullable
 	// +optional
@@ -158,13 +158,13 @@ type DNSSECSigning struct {
 //
 // +kubebuilder:validation:XValidation:rule=`!has(self.secretRef) || dyn(self.secretRef) == null || self.secretRef.name.startsWith('bindy-')`,message="keysFrom names a Secret that is not meant for name servers; names of those begin with bindy-"
 type DNSSECKeySource struct {
-	// A Secret with the key files. It is not used yet: with it nothing is signed.
+	// A Secret with the key files. It is not used yet: with it, nothing is signed.
 	//
 	// +nullable
 	// +optional
 	SecretRef *SecretReference `json:"secretRef,omitempty"`
 
-	// The spec of a PersistentVolumeClaim. Each primary without a storage of its own
+	// The spec of a PersistentVolumeClaim. Each primary without storage of its own
 	// gets one, for its keys and zones.
 	//
 	// +nullable
@@ -177,8 +177,8 @@ type SecretReference struct {
 	// Name of the Secret.
 	Name ObjectName `json:"name"`
 
-	// Namespace of the Secret. Pods can only have Secrets of their own namespace,
-	// so it is that or left out.
+	// Namespace of the Secret. Pods can only use Secrets of their own namespace,
+	// so it is that one or left out.
 	//
 	// +kubebuilder:validation:MaxLength=63
 	// +nullable
@@ -201,7 +201,7 @@ type RNDCSecretRef struct {
 	// Name of the Secret, in the namespace of the servers.
 	Name ObjectName `json:"name"`
 
-	// The algorithm of the key. hmac-sha1 is taken here and refused in use.
+	// The algorithm of the key. hmac-sha1 is accepted here and refused in use.
 	// Default `hmac-sha256`.
 	//
 	// +kubebuilder:default=hmac-sha256
@@ -227,7 +227,7 @@ type RNDCSecretRef struct {
 
 // RNDCKeyConfig says where the key of a server comes from and how it is replaced.
 type RNDCKeyConfig struct {
-	// Whether the operator replaces the key by itself. Default false.
+	// Whether the operator replaces the key automatically. Default false.
 	//
 	// +kubebuilder:default=false
 	// +optional
@@ -247,7 +247,7 @@ type RNDCKeyConfig struct {
 	// +optional
 	SecretRef *RNDCSecretRef `json:"secretRef,omitempty"`
 
-	// Taken, and not used: the operator generates the key. To have one of your
+	// Accepted but not used: the operator generates the key. To have one of your
 	// own, make a Secret and name it in secretRef.
 	//
 	// +nullable
@@ -400,8 +400,8 @@ type StorageConfig struct {
 
 // ClaimConfig is a PersistentVolumeClaim.
 type ClaimConfig struct {
-	// The name of a claim that is there already and begins with `bindy-`. Without it the operator makes
-	// one of the instance's own.
+	// The name of an existing claim, which begins with `bindy-`. Without it, the operator creates a claim for
+	// the instance.
 	//
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$`

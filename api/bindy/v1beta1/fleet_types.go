@@ -1,6 +1,6 @@
 package v1beta1
 
-// CommonSpec is what a provider and a cluster say alike about their servers.
+// CommonSpec is what a provider and a cluster both say about their servers.
 //
 // +kubebuilder:validation:XValidation:rule=`!has(self.primaryReplicas) || dyn(self.primaryReplicas) == null || !has(self.primary) || dyn(self.primary) == null || !has(self.primary.replicas) || dyn(self.primary.replicas) == null || self.primaryReplicas == self.primary.replicas`,message="primaryReplicas and primary.replicas are two forms of one field and differ; remove one of them"
 // +kubebuilder:validation:XValidation:rule=`!has(self.secondaryReplicas) || dyn(self.secondaryReplicas) == null || !has(self.secondary) || dyn(self.secondary) == null || !has(self.secondary.replicas) || dyn(self.secondary.replicas) == null || self.secondaryReplicas == self.secondary.replicas`,message="secondaryReplicas and secondary.replicas are two forms of one field and differ; remove one of them"
@@ -63,7 +63,7 @@ type CommonSpec struct {
 	// +optional
 	Global *Bind9Config `json:"global,omitempty"`
 
-	// Taken, and not used, as in the existing Bindy; the servers say so, reason
+	// Accepted but not used, as in the existing Bindy; the servers say so, reason
 	// NotUsed. Name the Secret of a key in primary.rndcKey, secondary.rndcKey, or in
 	// the rndcKey of an instance.
 	//
@@ -73,9 +73,9 @@ type CommonSpec struct {
 	// +optional
 	RNDCSecretRefs []RNDCSecretRef `json:"rndcSecretRefs,omitempty"`
 
-	// Named lists of addresses and networks, which the lists of allowQuery and
-	// allowTransfer may name. With what they hold in the place of their names, these
-	// have 1,024 entries together at most.
+	// Named lists of addresses and networks, which allowQuery and allowTransfer may
+	// name. These have at most 1,024 entries together, with the entries of the named
+	// lists in place of their names.
 	//
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule=`self.all(name, name.matches('^[A-Za-z][A-Za-z0-9_-]{0,62}$') && !(name in ['any', 'none', 'localhost', 'localnets', 'key']))`,message="the names of lists begin with a letter and have at most 63 letters, digits, hyphens and underscores; any, none, localhost, localnets and key are taken"

@@ -90,14 +90,15 @@ type Bind9InstanceSpec struct {
 	// +optional
 	ConfigMapRefs *ConfigMapRefs `json:"configMapRefs,omitempty"`
 
-	// The configuration of this server; what it says goes before the cluster's.
+	// The configuration of this server; it takes precedence over the cluster's.
 	//
 	// +nullable
 	// +optional
 	Config *Bind9Config `json:"config,omitempty"`
 
-	// Taken, and not used, as in the existing Bindy; the server says so, reason
-	// NotUsed. A secondary has its zones from the primaries of its own cluster.
+	// Accepted but not used, as in the existing Bindy; the server says so, reason
+	// NotUsed. A secondary gets a zone from the zone's primaries in its own cluster,
+	// or from all of them if there are none.
 	//
 	// +nullable
 	// +optional
@@ -148,7 +149,7 @@ type Bind9InstanceSpec struct {
 
 // Bind9InstanceStatus is what the operator says about a server.
 type Bind9InstanceStatus struct {
-	// The metadata.generation of the instance that this status tells of.
+	// The metadata.generation of the instance that this status describes.
 	//
 	// +nullable
 	// +optional
@@ -187,20 +188,21 @@ type Bind9InstanceStatus struct {
 	// +optional
 	ClusterRef *ParentReference `json:"clusterRef,omitempty"`
 
-	// The DNSZones that select the server.
+	// The zones that the server has, or may have: of DNSZones that select it, and of
+	// Zones that a Backend puts on its cluster.
 	//
 	// +listType=atomic
 	// +nullable
 	// +optional
 	Zones []InstanceZone `json:"zones,omitempty"`
 
-	// How many DNSZones select the server.
+	// How many zones are listed.
 	//
 	// +nullable
 	// +optional
 	ZonesCount int32 `json:"zonesCount,omitempty"`
 
-	// How old the key is and when it is replaced; where it is replaced by itself.
+	// How old the key is and when it is replaced, if it is replaced automatically.
 	//
 	// +nullable
 	// +optional
@@ -209,8 +211,8 @@ type Bind9InstanceStatus struct {
 
 // ServerAddress is an address at which a server is reached.
 type ServerAddress struct {
-	// ClusterIP: of the Service. LoadBalancer: that the Service has outside. Node: of
-	// a node that a ready pod runs on.
+	// ClusterIP: that of the Service. LoadBalancer: an external one of the Service.
+	// Node: that of a node that a ready pod runs on.
 	Type AddressType `json:"type"`
 	// The IP address.
 	Address string `json:"address"`
@@ -234,8 +236,8 @@ type ParentReference struct {
 // InstanceZone names a zone on a server.
 type InstanceZone struct {
 	ZoneReference `json:",inline"`
-	// The UID of the object. What servers have of an earlier object of the name is listed beside it until they have lost
-	// it.
+	// The UID of the object. An earlier object of the same name is listed beside it until the servers have lost its
+	// zone.
 	//
 	// +optional
 	UID types.UID `json:"uid,omitempty"`
@@ -262,9 +264,9 @@ type ZoneReference struct {
 
 // RNDCKeyRotation is the age of a key. Times are as in RFC 3339.
 type RNDCKeyRotation struct {
-	// When the key in use was made.
+	// When the key in use was created.
 	CreatedAt string `json:"createdAt"`
-	// When the key in use is to be replaced.
+	// When the key in use will be replaced.
 	//
 	// +nullable
 	// +optional

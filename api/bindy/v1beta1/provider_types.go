@@ -69,7 +69,7 @@ type ClusterBind9ProviderSpec struct {
 
 // ClusterBind9ProviderStatus is what the operator says about a provider.
 type ClusterBind9ProviderStatus struct {
-	// The metadata.generation of the provider that this status tells of.
+	// The metadata.generation of the provider that this status describes.
 	//
 	// +nullable
 	// +optional

@@ -40,7 +40,7 @@ type RecordStatus struct {
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// The metadata.generation of the record that this status tells of.
+	// The metadata.generation of the record that this status describes.
 	//
 	// +nullable
 	// +optional

@@ -43,13 +43,13 @@ type MXRecordList struct {
 type MXRecordSpec struct {
 	RecordMeta `json:",inline"`
 
-	// Of several mail servers the one with the lowest number is tried first.
+	// The mail server with the lowest number is tried first.
 	//
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=65535
 	Priority int32 `json:"priority"`
 
-	// The mail server, fully qualified; `.` where no mail is taken (RFC 7505).
+	// The mail server, fully qualified; `.` if no mail is accepted (RFC 7505).
 	MailServer Target `json:"mailServer"`
 }
 

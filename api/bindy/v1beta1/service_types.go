@@ -43,13 +43,13 @@ type SRVRecordList struct {
 type SRVRecordSpec struct {
 	RecordMeta `json:",inline"`
 
-	// Of several hosts the one with the lowest number is tried first.
+	// The host with the lowest number is tried first.
 	//
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=65535
 	Priority int32 `json:"priority"`
 
-	// How often, of hosts with the same priority, this one is chosen.
+	// The share of this host among those with the same priority.
 	//
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=65535
@@ -61,7 +61,7 @@ type SRVRecordSpec struct {
 	// +kubebuilder:validation:Maximum=65535
 	Port int32 `json:"port"`
 
-	// The host, fully qualified; `.` where there is no such service.
+	// The host, fully qualified; `.` if there is no such service.
 	Target Target `json:"target"`
 }
 

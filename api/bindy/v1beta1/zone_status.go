@@ -15,7 +15,7 @@ const (
 
 // DNSZoneStatus is what the operator says about a zone.
 type DNSZoneStatus struct {
-	// The servers that have the zone or are to have it.
+	// The servers that have or should get the zone.
 	//
 	// +listType=map
 	// +listMapKey=namespace
@@ -23,13 +23,13 @@ type DNSZoneStatus struct {
 	// +optional
 	Bind9Instances []ZoneInstance `json:"bind9Instances,omitempty"`
 
-	// How many servers have the zone or are to have it.
+	// How many servers have or should get the zone.
 	//
 	// +nullable
 	// +optional
 	Bind9InstancesCount int32 `json:"bind9InstancesCount,omitempty"`
 
-	// The metadata.generation of the DNSZone that this status tells of.
+	// The metadata.generation of the DNSZone that this status describes.
 	//
 	// +nullable
 	// +optional
@@ -142,8 +142,8 @@ type ZoneInstance struct {
 	// +optional
 	UID string `json:"uid,omitempty"`
 
-	// Claimed: it is to have the zone. Configured: it has it. Failed: it did not
-	// take it. Unclaimed: it is to lose it.
+	// Claimed: it should get the zone. Configured: it has it. Failed: it did not
+	// accept it. Unclaimed: it should lose it.
 	//
 	// +nullable
 	// +optional
@@ -185,8 +185,8 @@ type ZoneInstance struct {
 	// +optional
 	Message string `json:"message,omitempty"`
 
-	// The names under which the server has the zone or is to have it: more than
-	// one while it is renamed.
+	// The names under which the server has or should get the zone: more than one
+	// while it is renamed.
 	//
 	// +listType=atomic
 	// +nullable
@@ -231,8 +231,8 @@ type ZoneDNSSEC struct {
 	// +nullable
 	// +optional
 	Signed bool `json:"signed,omitempty"`
-	// The DS records that belong into the parent zone. They appear when resolvers
-	// everywhere can have the signatures: about a day after a zone has been signed.
+	// The DS records that belong in the parent zone. They appear once the signatures
+	// have had time to reach every resolver: about a day after the zone was signed.
 	//
 	// +listType=atomic
 	// +nullable
@@ -253,9 +253,8 @@ type ZoneDNSSEC struct {
 	// +nullable
 	// +optional
 	Signer string `json:"signer,omitempty"`
-	// What has the keys of the signer, and ends with them: the UID of the
-	// Bind9Instance whose own volume they are on, or the name of its claim where
-	// somebody else made that.
+	// What the signer's keys go with: the UID of the Bind9Instance on whose own
+	// volume they are, or the name of its claim if somebody else made that.
 	//
 	// +nullable
 	// +optional

@@ -126,10 +126,10 @@ type DNSZoneSpec struct {
 	// +optional
 	NameServerIPs map[string]NameServerIP `json:"nameServerIps,omitempty"`
 
-	// Which addresses of its servers a name server gets that is in the zone and has
-	// no address, of either family: ClusterIP, those of their Services inside of the
-	// cluster; LoadBalancer, those that their Services have outside; Node, those of
-	// the nodes that their pods run on. Default: ClusterIP.
+	// The addresses that a name server in the zone gets if it has none, of both
+	// families: ClusterIP, those of the servers' Services inside the cluster;
+	// LoadBalancer, the external ones of the Services; Node, those of the nodes that
+	// the pods run on. Default: ClusterIP.
 	//
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=3
@@ -252,7 +252,7 @@ type Mailbox string
 
 // SOATimes are the numbers of a SOA.
 type SOATimes struct {
-	// The operator starts above it, once, and goes on by itself.
+	// The operator starts above it once, and counts on from there.
 	//
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=4294967295

@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// DNSRecord is one record set that an extension of Gardener is to put into a hosted zone.
+// DNSRecord is one record set that an extension of Gardener puts into a hosted zone.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -24,7 +24,7 @@ type DNSRecord struct {
 	// The record set. It may not be changed any more when the object is being deleted.
 	Spec DNSRecordSpec `json:"spec"`
 
-	// What came of it. Only the operator writes it.
+	// What became of it. Only the operator writes it.
 	//
 	// +optional
 	Status DNSRecordStatus `json:"status,omitzero"`
@@ -126,12 +126,12 @@ type DNSRecordStatus struct {
 	// +optional
 	LastError *LastError `json:"lastError,omitempty"`
 
-	// What was, or is being done last.
+	// What was done last, or is being done.
 	//
 	// +optional
 	LastOperation *LastOperation `json:"lastOperation,omitempty"`
 
-	// The generation of the spec that this is about.
+	// The generation of the spec that this status describes.
 	//
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`

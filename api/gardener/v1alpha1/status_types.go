@@ -10,10 +10,10 @@ type Condition struct {
 	Type   string                 `json:"type"`
 	Status metav1.ConditionStatus `json:"status"`
 
-	// When the status became another one.
+	// When the status last changed.
 	LastTransitionTime metav1.Time `json:"lastTransitionTime"`
 
-	// When anything of it became another one.
+	// When anything in it last changed.
 	LastUpdateTime metav1.Time `json:"lastUpdateTime"`
 
 	Reason  string `json:"reason"`
@@ -42,7 +42,7 @@ type LastError struct {
 	LastUpdateTime *metav1.Time `json:"lastUpdateTime,omitempty"`
 }
 
-// LastOperation says what was, or is being done.
+// LastOperation says what was done last, or is being done.
 type LastOperation struct {
 	// A sentence.
 	Description string `json:"description"`

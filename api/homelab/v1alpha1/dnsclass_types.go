@@ -44,7 +44,7 @@ type DNSClassSpec struct {
 	// +kubebuilder:validation:XValidation:rule=`self.matches('^https?://[^/?#@\\s]+(/[^?#\\s]*)?$')`,message="server is a URL such as http://HOST:PORT or https://HOST/PATH, without user, query and fragment"
 	Server string `json:"server"`
 
-	// The TTL, in seconds, of records that say none. Default 300.
+	// The TTL, in seconds, of records without one. Default 300.
 	//
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=2147483647
@@ -69,15 +69,15 @@ type DNSClassSpec struct {
 	// +optional
 	CABundleRef *CABundleRef `json:"caBundleRef,omitempty"`
 
-	// Where the numbers of MX and SRV records are told. Metadata: beside the values, as the protocol has it. Values: in
+	// Where the numbers of MX and SRV records are sent. Metadata: beside the values, as the protocol has it. Values: in
 	// front of each value, as in "10 mail.example.com", for a server that knows no metadata. When it changes, these
 	// records are sent again. Default Metadata.
 	//
 	// +optional
 	NumbersIn NumbersIn `json:"numbersIn,omitempty"`
 
-	// How many requests the server is sent at most, evenly spread. Questions for its health do not count. Without it,
-	// there is no limit but what the server asks for with 429 and Retry-After, which always holds for the whole class.
+	// How many requests the server is sent at most, evenly spread. Health checks do not count. Without it, the only limit
+	// is what the server demands with 429 and Retry-After, which always holds for the whole class.
 	//
 	// +optional
 	RateLimit *RateLimit `json:"rateLimit,omitempty"`
@@ -118,7 +118,7 @@ const (
 	NumbersInValues   NumbersIn = "Values"
 )
 
-// HMACAuth says how requests are signed: with a Secret, or with a secret that everybody sees who may read DNSClasses.
+// HMACAuth says how requests are signed: with a Secret, or with a secret that everybody who may read DNSClasses sees.
 //
 // +kubebuilder:validation:XValidation:rule=`has(self.secretRef) != has(self.secret)`,message="hmacAuth has either secretRef or secret, and not both"
 type HMACAuth struct {
@@ -213,7 +213,7 @@ type DNSClassStatus struct {
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// When the server was asked for its health last.
+	// When the server was last asked for its health.
 	//
 	// +optional
 	LastHealthCheck *metav1.Time `json:"lastHealthCheck,omitempty"`
@@ -223,7 +223,7 @@ type DNSClassStatus struct {
 	// +optional
 	Health *Health `json:"health,omitempty"`
 
-	// The generation of the spec that this is about.
+	// The generation of the spec that this status describes.
 	//
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`

@@ -2,7 +2,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// DNSRecord is a record that the server of a DNSClass is to have: all values of one type at one name.
+// DNSRecord is a record that the server of a DNSClass should have: all values of one type at one name.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -22,7 +22,7 @@ type DNSRecord struct {
 	// The record.
 	Spec DNSRecordSpec `json:"spec"`
 
-	// What came of it. Only the operator writes it.
+	// What became of it. Only the operator writes it.
 	//
 	// +optional
 	Status DNSRecordStatus `json:"status,omitzero"`
@@ -60,7 +60,7 @@ type DNSRecordSpec struct {
 	// +kubebuilder:validation:XValidation:rule=`self.matches('^(@|([*]|[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?)([.][A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?)*[.]?)$')`,message="subdomain is @ or has labels of letters, digits, _ and, between these, -, separated by dots, of which the first may be *; write other letters as xn--…"
 	Subdomain string `json:"subdomain"`
 
-	// The class whose server is to have the record.
+	// The class whose server should have the record.
 	DNSClassRef DNSClassRef `json:"dnsClassRef"`
 
 	// The values: addresses (A, AAAA), names (CNAME, exactly one; NS, PTR, MX and SRV), text (TXT, without quotes), or
@@ -152,7 +152,7 @@ type DNSRecordStatus struct {
 	// +optional
 	FQDN string `json:"fqdn,omitempty"`
 
-	// The generation of the spec that this is about.
+	// The generation of the spec that this status describes.
 	//
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
@@ -163,7 +163,7 @@ type DNSRecordStatus struct {
 	Error *RecordError `json:"error,omitempty"`
 
 	// What the server has of this object, or may have. It is written before anything is sent, so that nothing is left
-	// behind, whatever happens meanwhile; of a new object an annotation says it until there is a status.
+	// behind, whatever happens meanwhile. For a new object, an annotation says it until there is a status.
 	//
 	// +optional
 	Applied *Applied `json:"applied,omitempty"`
@@ -218,7 +218,7 @@ type Applied struct {
 	// +optional
 	Confirmed bool `json:"confirmed,omitempty"`
 
-	// Over the content that the server has confirmed last; absent while it is not known what it has.
+	// A hash of the content that the server last confirmed; absent while nobody knows what it has.
 	//
 	// +optional
 	Hash string `json:"hash,omitempty"`

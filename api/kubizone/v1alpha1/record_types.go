@@ -59,7 +59,7 @@ type RecordSpec struct {
 	// +kubebuilder:validation:MaxLength=1024
 	DomainName string `json:"domainName"`
 
-	// The Zone that is to adopt the record. Its delegations decide; if they
+	// The Zone that should adopt the record. Its delegations decide; if they
 	// refuse, no other Zone adopts it. Without it, the Zone is found by name.
 	// Reasons not to be accepted: ReferenceNotFound, ParentUnresolved,
 	// ParentNotAccepted, OutOfZone, NotDelegated.
@@ -82,8 +82,8 @@ type RecordSpec struct {
 	Class string `json:"class,omitempty"`
 
 	// The time-to-live in seconds. 0 forbids caching. Default: the zone's ttl.
-	// Records of one name and type have one, that of the oldest; the others are
-	// told so, reason TTLDiffers.
+	// Records of one name and type have one, that of the oldest; the others get a
+	// warning, reason TTLDiffers.
 	//
 	// +nullable
 	// +kubebuilder:validation:Minimum=0
@@ -132,7 +132,7 @@ type RecordStatus struct {
 	// +optional
 	FQDN string `json:"fqdn,omitempty"`
 
-	// The metadata.generation of the Record that this status tells of.
+	// The metadata.generation of the Record that this status describes.
 	//
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`

@@ -69,7 +69,7 @@ type ZoneStatus struct {
 	// +optional
 	Held *Held `json:"held,omitempty"`
 
-	// The metadata.generation of the Zone that this status tells of.
+	// The metadata.generation of the Zone that this status describes.
 	//
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`

@@ -64,13 +64,12 @@ type ZoneSpec struct {
 	DomainName string `json:"domainName"`
 
 	// The Zone to whose name a partial domainName is added. A Zone has either a
-	// fully qualified domainName or a zoneRef. Which Zone is its parent, and decides
-	// by its delegations, is found by name either way: the nearest one above, which
-	// is another one where there is a Zone between the two. Where that one is of the
-	// same namespace and has no rule for this Zone, this Zone is independent and has
-	// no parent; a warning says so, reason Undelegated. Reasons not to be accepted:
-	// ReferenceNotFound, ReferenceCycle, ParentUnresolved, ParentNotAccepted,
-	// NotDelegated.
+	// fully qualified domainName or a zoneRef. Its parent, whose delegations decide,
+	// is found by name either way: it is the nearest Zone above, even if zoneRef
+	// names another one. If that Zone is of the same namespace and has no rule for
+	// this one, this Zone is independent and has no parent; a warning says so,
+	// reason Undelegated. Reasons not to be accepted: ReferenceNotFound,
+	// ReferenceCycle, ParentUnresolved, ParentNotAccepted, NotDelegated.
 	//
 	// +nullable
 	// +optional
@@ -79,10 +78,10 @@ type ZoneSpec struct {
 	// Rules by which this zone adopts records and sub-zones. A Record that no rule
 	// allows is not adopted, reason NotDelegated, not even one of the Zone's own
 	// namespace. Nor is a Zone, which is accepted as an independent one if it is of
-	// that namespace. Default: no rules. A rule that cannot be read as a whole, for
-	// a field that nobody knows or a bad pattern, grants nothing; the Zone's
-	// warning says so, reason InvalidRule. So do the rules after those that have
-	// 4096 rules, namespaces, patterns and types together.
+	// that namespace. Default: no rules. A rule with an unknown field or a bad
+	// pattern grants nothing; the Zone's warning says so, reason InvalidRule. The
+	// rules beyond 4096 rules, namespaces, patterns and types together grant
+	// nothing either.
 	//
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=4096
@@ -155,10 +154,10 @@ type ZoneSpec struct {
 	// +optional
 	RName string `json:"rname,omitempty"`
 
-	// Has a PTR record at each address in the zone that accepted A and AAAA records
-	// have, whatever objects these come from. The zone is one under in-addr.arpa or
-	// ip6.arpa; another has none, and a warning says so, reason NotReverse. The most
-	// specific Zone is asked. A PTR, CNAME or NS record of somebody comes first.
+	// Derives a PTR record for each address in the zone that accepted A and AAAA
+	// records have, whatever objects these come from. Only zones under in-addr.arpa
+	// and ip6.arpa can have them; others get a warning, reason NotReverse. Only the
+	// most specific Zone is asked. An existing PTR, CNAME or NS record comes first.
 	//
 	// +optional
 	Reverse *Reverse `json:"reverse,omitempty"`
@@ -189,8 +188,8 @@ type Reverse struct {
 	// +optional
 	From []string `json:"from,omitempty"`
 
-	// What an address gets that has several names. `oldest`, which is the default: a
-	// PTR to the name of its oldest object.
+	// Which PTR an address with several names gets. `oldest`, which is the default:
+	// the one to the name of the oldest object.
 	//
 	// +kubebuilder:validation:Enum=oldest
 	// +optional

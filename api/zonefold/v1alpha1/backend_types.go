@@ -99,17 +99,17 @@ type BackendSpec struct {
 
 	// What happens to record sets on the server that zonefold never wrote. Keep
 	// (the default) leaves them, also the server's name servers at the apex.
-	// Delete removes them. embedded and bind9 own their zones, and it has no
-	// effect there; nor has it with dnsClass, whose servers list nothing, so that
-	// foreign sets stay. What a server makes itself (signatures, keys) always stays.
+	// Delete removes them. It has no effect with embedded and bind9, which own
+	// their zones, nor with dnsClass, whose servers list nothing: foreign sets stay
+	// there. What a server makes itself (signatures, keys) always stays.
 	//
 	// +kubebuilder:default=Keep
 	// +optional
 	Foreign ForeignPolicy `json:"foreign,omitempty"`
 
 	// The registries of the external-dns that write to the same zones: one entry
-	// for each set of their flags. What a registry says that an owner has
-	// is left to it, also where a Record asks for it. Needs foreign: Keep.
+	// for each set of their flags. A set that a registry gives to an owner stays
+	// the owner's, even if a Record asks for it. Needs foreign: Keep.
 	//
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
@@ -123,8 +123,8 @@ type BackendSpec struct {
 	// +optional
 	Mode Mode `json:"mode,omitempty"`
 
-	// Holds deletions that look like a mistake. Without it all of them are made; with
-	// `{}` the defaults count.
+	// Holds deletions that look like a mistake. Without it, every deletion is made;
+	// `{}` has the defaults.
 	//
 	// +optional
 	Protection *Protection `json:"protection,omitempty"`
@@ -280,7 +280,7 @@ type BackendStatus struct {
 
 	// What Zones have left behind that went before they could be withdrawn: at most
 	// 1,000. An entry goes when its sets are removed, or wanted by another Zone of
-	// the name. Who removes an entry by hand leaves its sets where they are.
+	// the name. If you remove an entry by hand, its sets stay where they are.
 	//
 	// +listType=map
 	// +listMapKey=fqdn
@@ -289,7 +289,7 @@ type BackendStatus struct {
 	// +optional
 	LeftBehind []LeftBehind `json:"leftBehind,omitempty"`
 
-	// The metadata.generation of the Backend that this status tells of.
+	// The metadata.generation of the Backend that this status describes.
 	//
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`

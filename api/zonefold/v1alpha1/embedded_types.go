@@ -12,8 +12,8 @@ type Embedded struct {
 	// +optional
 	Transfer []TransferRule `json:"transfer,omitempty"`
 
-	// Name servers that are told at once when a zone has changed (NOTIFY, RFC
-	// 1996). Those that are to copy it need an entry in transfer too.
+	// Name servers that are notified at once when a zone has changed (NOTIFY, RFC
+	// 1996). Those that copy it need an entry in transfer too.
 	//
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -53,7 +53,7 @@ type Embedded struct {
 //
 // +kubebuilder:validation:XValidation:rule=`has(self.addresses) || has(self.tsig)`,message="an entry of transfer names addresses, a tsig key, or both: it does not let everybody copy zones"
 type TransferRule struct {
-	// The addresses of who asks: `192.0.2.1`, `2001:db8::/32`.
+	// The addresses of the client: `192.0.2.1`, `2001:db8::/32`.
 	//
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -63,13 +63,13 @@ type TransferRule struct {
 	// +optional
 	Addresses []string `json:"addresses,omitempty"`
 
-	// The key that the question is signed with.
+	// The key that the client signs with.
 	//
 	// +optional
 	TSIG *TSIG `json:"tsig,omitempty"`
 }
 
-// NotifyTarget is a name server that is told of changes.
+// NotifyTarget is a name server that is notified of changes.
 type NotifyTarget struct {
 	// Its IP address, with a port if that is not 53: `192.0.2.1`,
 	// `192.0.2.1:5353`, `2001:db8::1`, `[2001:db8::1]:5353`.
@@ -84,14 +84,14 @@ type NotifyTarget struct {
 	TSIG *TSIG `json:"tsig,omitempty"`
 }
 
-// UpdateRule lets who has a key change zones on behalf of a namespace.
+// UpdateRule lets the holder of a key change zones on behalf of a namespace.
 type UpdateRule struct {
 	// The key that updates are signed with.
 	TSIG `json:",inline"`
 
-	// The namespace that gets the Records. What it may have, an update may:
-	// Zones of other namespaces have to delegate names to it. An update changes
-	// and deletes no other Records but those that updates have made there.
+	// The namespace that gets the Records. An update may have the names that the
+	// namespace may have: Zones of other namespaces have to delegate them to it.
+	// An update changes and deletes only Records that updates have made there.
 	//
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
@@ -103,9 +103,9 @@ type ExternalDNSRule struct {
 	// The Secret with the token, of at least 16 characters.
 	SecretRef SecretKeyRef `json:"secretRef"`
 
-	// The namespace that gets the Records. What it may have, external-dns may:
-	// Zones of other namespaces have to delegate names to it. external-dns
-	// changes and deletes no other Records but those that it has made there.
+	// The namespace that gets the Records. external-dns may have the names that
+	// the namespace may have: Zones of other namespaces have to delegate them to
+	// it. It changes and deletes only Records that it has made there.
 	//
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63

@@ -33,7 +33,7 @@ type LeftBehind struct {
 	// +optional
 	Sets int32 `json:"sets,omitempty"`
 
-	// How many of these have found no room in text, or are not known any more. They may stay on the servers until
+	// How many of these do not fit in text, or are not known any more. They may stay on the servers until
 	// somebody removes them there.
 	//
 	// +optional
@@ -50,7 +50,7 @@ type LeftBehind struct {
 	// +optional
 	Approved string `json:"approved,omitempty"`
 
-	// A serial that none in use exceeds.
+	// The highest serial that may have been used.
 	//
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=4294967295

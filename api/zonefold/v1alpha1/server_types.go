@@ -20,7 +20,7 @@ type RFC2136 struct {
 	// +optional
 	TSIG *TSIG `json:"tsig,omitempty"`
 
-	// Tells apart two contents that one server holds for one zone, such as the
+	// Distinguishes the contents that one server holds for one zone, such as the
 	// views of BIND, where the key chooses. Two Backends that name one server
 	// and the same view (or none) are one target.
 	//

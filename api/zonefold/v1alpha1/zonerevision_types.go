@@ -2,9 +2,9 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// ZoneRevision is what one change of the content of a Zone or DNSZone was: the
-// history of that, which owns it. Only the operator writes it, where it keeps a history,
-// and it deletes the oldest. It never changes.
+// ZoneRevision is one change of the content of a Zone or DNSZone, which owns it. All
+// of them are its history. Only the operator writes them, if it keeps a history, and
+// it deletes the oldest. They never change.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Namespaced,shortName=zr
@@ -76,7 +76,7 @@ type ZoneRevisionSpec struct {
 	// +optional
 	PreviousHash string `json:"previousHash,omitempty"`
 
-	// The serial that somebody has gone back to. 0: it is what objects say.
+	// The serial of a rollback. 0: the content is what the objects say.
 	//
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=4294967295
@@ -152,7 +152,7 @@ type RevisionObject struct {
 	// +optional
 	Deleted bool `json:"deleted,omitempty"`
 
-	// Who has written to it last but the operator, by metadata.managedFields: what
+	// Who wrote to it last, other than the operator, by metadata.managedFields: what
 	// a program calls itself, such as kubectl-edit.
 	//
 	// +kubebuilder:validation:MaxLength=128
