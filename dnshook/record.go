@@ -181,7 +181,8 @@ func (r Record) Canonical() (Record, error) {
 		}
 	}
 	if id.Type == "MX" && len(out.Values) > 1 && slices.Contains(out.Values, ".") { // RFC 7505 §3
-		return Record{}, failed(CodeInvalidValue, "%s has \".\", which is that no mail is taken, beside mail servers.", id)
+		return Record{}, failed(CodeInvalidValue,
+			"%s has \".\", which means that no mail is accepted, beside mail servers.", id)
 	}
 	return out, nil
 }

@@ -191,7 +191,7 @@ func (c *class) status(now time.Time) v1alpha1.DNSClassStatus {
 		last = &check{outcome: pending("The server has not been asked for its health yet.").outcome,
 			status: v1alpha1.HealthUnknown}
 		if out.LastHealthCheck != nil {
-			last.outcome.Message = "The server has not told of its health since the spec has changed."
+			last.outcome.Message = "The server has not reported its health since the spec changed."
 		}
 	}
 	conditions := controller.Conditions{Old: o.Status.Conditions, Generation: o.Generation, Now: now}

@@ -177,8 +177,8 @@ func troubleOf(err error, namespace string) (*dialect.Trouble, error) {
 	}
 	if name, is := selectsOthers(err); is {
 		return &dialect.Trouble{Reason: v1beta1.ReasonReconcileFailed, Message: dialect.Sentence(
-			"Deployment %s/%s selects its pods by labels of before, which cannot be changed; delete Deployment %[1]s/%[2]s, "+
-				"and the operator makes it anew.", namespace, name)}, err
+			"Deployment %s/%s selects its pods by other labels, which cannot be changed; delete Deployment %[1]s/%[2]s, and "+
+				"the operator creates it again.", namespace, name)}, err
 	}
 	return &dialect.Trouble{Reason: v1beta1.ReasonReconcileFailed, Message: dialect.Sentence(
 		"The operator tries again: %v.",

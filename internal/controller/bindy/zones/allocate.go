@@ -163,8 +163,8 @@ func (f fleetOf) glueless(o *v1beta1.DNSZone, apex dnsname.Name, content rr.Sets
 		way = "add Addresses to the usages of the entry of bind9InstancesFrom that selects servers of other namespaces"
 	}
 	return []zone.Note{{Reason: v1beta1.ReasonNoAddress, Message: dialect.Sentence(
-		"No server of %s provides an address of the types %s, so the name servers %s have none, and BIND takes none "+
-			"without; %s, or write addresses into nameServers.", dialect.ZoneID(o.Namespace, o.Name), dialect.List(types),
+		"No server of %s provides an address of the types %s, so the name servers %s have none, and BIND accepts "+
+			"none without; %s, or write addresses into nameServers.", dialect.ZoneID(o.Namespace, o.Name), dialect.List(types),
 		dialect.List(without), way)}}
 }
 
