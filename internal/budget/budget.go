@@ -1,6 +1,6 @@
-// Package budget bounds what reading from a server may cost that somebody else runs: octets on the wire, and what they
-// become in memory, which is much more where names are compressed or a document has many small parts. A Pool bounds all
-// readings together.
+// Package budget bounds what it may cost to read from a server that somebody else runs: octets on the wire, and what
+// they become in memory, which is much more where names are compressed or a document has many small parts. A Pool
+// bounds all readings together.
 package budget
 
 import (

@@ -1,7 +1,6 @@
-// Package attack tries what people try who want more than is theirs: tenants with rights in their namespaces alone,
-// servers that answer with ill will, strangers on the network, and somebody with the operator's own token. It runs the
-// operator's binary under the chart's rights and policies, beside a real API server. SECURITY.md has the list of
-// attempts, which is this package's.
+// Package attack tries what attackers try: tenants with rights in their namespaces alone, hostile servers, strangers on
+// the network, and somebody with the operator's own token. It runs the operator's binary under the chart's rights and
+// policies, beside a real API server. SECURITY.md has the list of attempts, which is this package's.
 package attack
 
 import (

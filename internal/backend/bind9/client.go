@@ -2,9 +2,9 @@
 // it. Zones are made, removed and configured through the sidecar; what is in them is changed by UPDATEs and read by
 // transfers, which package rfc2136 does.
 //
-// A zone is made whole, in one call. One that is too large for it, or of which BIND refuses a part, is made held:
-// nobody but who may update it can ask for it or transfer it until it is complete. A held zone is a building site.
-// A run that finds one that it has not begun itself takes it for no zone, and begins anew.
+// A zone is made whole, in one call. If it is too large for that, or BIND refuses a part of it, it is made held: until
+// it is complete, only those who may update it can query or transfer it. A held zone is a building site. A run that
+// finds one that it has not begun itself treats it as no zone, and starts over.
 package bind9
 
 import (

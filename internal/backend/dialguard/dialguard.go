@@ -1,6 +1,6 @@
-// Package dialguard keeps connections whose address a tenant chose away from where only the operator gets: itself, its
-// node, the API server, the services of the link. It looks at each address right before it is dialled, after names are
-// resolved, so that neither a redirect nor a name that changes its address leads around it.
+// Package dialguard keeps connections to addresses that a tenant chose away from what only the operator can reach:
+// itself, its node, the API server, link-local services. It checks each address right before dialling, after names are
+// resolved, so neither a redirect nor a name that changes its address gets around it.
 package dialguard
 
 import (

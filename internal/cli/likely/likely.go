@@ -1,5 +1,4 @@
-// Package likely finds what somebody meant who wrote a word that is not there: of those that
-// are, the one that is nearest.
+// Package likely finds what somebody meant who wrote an unknown word: the nearest known one.
 package likely
 
 import (

@@ -1,5 +1,5 @@
-// Package live keeps what was listed of a cluster as it is by now: it watches what it may, and lists again what it may
-// list alone. It reads with the rights of who asks and writes nothing.
+// Package live keeps what was listed of a cluster up to date: it watches what it may watch, and lists the rest again.
+// It reads with the rights of its user, and writes nothing.
 package live
 
 import (

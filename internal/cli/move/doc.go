@@ -1,6 +1,6 @@
 // Package move takes zones in and out: import writes manifests of zones that are elsewhere; render and export write
-// zones, of files and of a cluster. What one form of a zone can say and another cannot is told. It also reaches the
-// servers of Backends, with the credentials that their Secrets have.
+// zones, of files and of a cluster. They report what one form of a zone can say and another cannot. The package also
+// reaches the servers of Backends, with the credentials that their Secrets have.
 package move
 
 import (

@@ -2,8 +2,8 @@
 // refused, in a sentence, and what else would come of an object is said as warnings. The rules are those of the
 // controllers, which do not rely on it: every dialect brings Examiners, made from its own conversion.
 //
-// A newcomer finds who is asked in reviewer.go, what is exempt in exempt.go, which certificate is used when in ring.go,
-// and how that reaches replicas and API server in keeper.go.
+// reviewer.go says who is asked, exempt.go what is exempt, ring.go which certificate is used when, and keeper.go how it
+// reaches the replicas and the API server.
 package admission
 
 // +kubebuilder:rbac:groups="",namespace=zonefold-system,resources=secrets,verbs=create

@@ -1,8 +1,7 @@
 // Package inspect serves what the operator knows of objects beyond their statuses (package api/inspect). It is behind
-// the API server, as an aggregated API: who asks, the API server says, with its front proxy's certificate; whether they
-// may know, a SubjectAccessReview about the object itself says. Nothing can be changed through it.
-//
-// Who asks is in frontproxy.go, what is answered in handler.go.
+// the API server, as an aggregated API: the API server says who asks, with its front proxy's certificate
+// (frontproxy.go), and a SubjectAccessReview about the object itself says whether they may know. handler.go answers.
+// Nothing can be changed through it.
 package inspect
 
 // The rights to read who the front proxy is are those of a Role that Kubernetes brings,
