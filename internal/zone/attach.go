@@ -62,8 +62,8 @@ func (w *work) attach(c *claimState, t *tree, name dnsname.Name) {
 }
 
 func (w *World) addZone(z Zone) {
-	state := &zoneState{Zone: z, tree: w.tree, created: ageOf(z.Created), parts: partsOf(z.Rules), taken: z.ID.String() +
-		" holds it."}
+	state := &zoneState{Zone: z, tree: w.tree, created: ageOf(z.Created), parts: partsOf(z.Rules)}
+	state.taken = z.ID.String() + " holds it."
 	if z.Policy.alone() {
 		state.tree = newTree()
 	}

@@ -12,10 +12,20 @@ import (
 // A zoneState is what the World knows about one Zone.
 type zoneState struct {
 	Zone
-	created int64        // see ageOf
-	parts   int          // of its rules
-	tree    *tree        // where its name is
-	node    *node        // nil: it has no name
+	created int64 // see ageOf
+	parts   int   // of its rules
+	tree    *tree // where its name is
+	node    *node // nil: it has no name
+	standing
+	answers
+	referral
+	block   block // whose addresses know the Zone
+	leaving int   // cells that leave out a PTR
+	dead    bool  // replaced or deleted; its cells are about to go
+}
+
+// standing is what the Zones around it, and its own faults, make of a Zone.
+type standing struct {
 	problem *Refusal     // why it has no name
 	above   ruling       // what the Zones above say
 	skipped []*zoneState // the younger ones above that were not asked for it
@@ -23,25 +33,26 @@ type zoneState struct {
 	judged  Verdict      // the ruling in words, without notes
 	verdict Verdict      // as of the last Settle
 	taken   string       // the message of claims that it accepts
-	dead    bool         // replaced or deleted; its cells are about to go
 
 	overtook   []*zoneState            // younger Zones above that do not delegate to it
 	overtakers map[*zoneState]struct{} // older Zones below that it does not delegate to
 	lineage    []*zoneState            // the Zones above that delegate to it, as its holding was told to them
+}
 
-	txn  *rr.SetsTxn // nil: as sets
-	sets rr.Sets
-	hash hasher
-	soa  rr.SOA
+// answers is what a Zone's servers answer.
+type answers struct {
+	txn     *rr.SetsTxn // nil: as sets
+	sets    rr.Sets
+	hash    hasher
+	soa     rr.SOA
+	servers []dnsname.Name // name servers of the apex that are in it, if it has addresses for them
+}
 
+// referral is what a Zone's parent says of it.
+type referral struct {
 	feeds     *zoneState     // the parent that takes over its NS and DS sets
 	needs     []dnsname.Name // what its apex NS records name inside that parent
 	notCopied *Note          // why the parent does not take them over
-
-	block   block // whose addresses know the Zone
-	leaving int   // cells that leave out a PTR
-
-	servers []dnsname.Name // name servers of the apex that are in it, if it has addresses for them
 }
 
 func (z *zoneState) accepted() bool { return z.ruling.reason == Accepted }

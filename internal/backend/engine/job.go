@@ -18,27 +18,42 @@ type job struct {
 	through guarded.Part[scheduler, attachment] // the same in use
 	feed    *Feed
 	limits  backend.Limits
+	order
+	question
+	result
+}
+
+// order is what the server is to hold.
+type order struct {
 	content Content // the zero Content when everything is withdrawn
 	id      string  // Content.ID; "" when everything is withdrawn or nothing was published
 	seq     uint64
-	at      time.Time                 // when that was published
-	keys    []rr.Key                  // to compare
-	all     bool                      // compare every set instead
-	audit   bool                      // read from scratch
-	again   bool                      // read for the second time: see Config.Late
-	due     time.Time                 // when the target was to be audited, as of now
-	ready   bool                      // there is something to deliver: published, or withdrawn
-	leaving bool                      // everything is withdrawn
-	ownsSOA bool                      // the feed has an SOA to write
-	read    bool                      // the whole target was read
-	asked   bool                      // the server was asked something
-	changed int                       // sets that the server took
-	refused int                       // sets that it does not take
-	others  map[rr.Key]registry.Claim // sets that are others' by their registries
+	at      time.Time // when that was published
+	ready   bool      // there is something to deliver: published, or withdrawn
+	leaving bool      // everything is withdrawn
+	ownsSOA bool      // the feed has an SOA to write
 
 	approvals []string // plans of deletions, by whatever attachment
 	lost      kept     // what a server that has no zone would have
-	restored  bool     // it has that again, as far as it may not go
+}
+
+// question is what of it is compared, and how.
+type question struct {
+	keys  []rr.Key  // to compare
+	all   bool      // compare every set instead
+	audit bool      // read from scratch
+	again bool      // read for the second time: see Config.Late
+	due   time.Time // when the target was to be audited, as of now
+}
+
+// result is what came of a job so far.
+type result struct {
+	read     bool                      // the whole target was read
+	asked    bool                      // the server was asked something
+	changed  int                       // sets that the server took
+	refused  int                       // sets that it does not take
+	others   map[rr.Key]registry.Claim // sets that are others' by their registries
+	restored bool                      // it has again what it had lost, as far as it may not go
 }
 
 // takeJob takes what there is to do. It returns false when nobody is attached.
@@ -50,8 +65,8 @@ func (w *worker) takeJob() (job, bool) {
 	if a == nil {
 		return job{}, false
 	}
-	j := job{a: &a.Attachment, through: guarded.PartOf[scheduler](a), feed: a.Feed, limits: a.Backend.Limits(),
-		leaving: a.leaving, all: t.all, lost: a.lost()}
+	j := job{a: &a.Attachment, through: guarded.PartOf[scheduler](a), feed: a.Feed, limits: a.Backend.Limits()}
+	j.leaving, j.all, j.lost = a.leaving, t.all, a.lost()
 	for _, o := range t.attachments {
 		o.known, o.parting = true, o.leaving
 		j.approvals = append(j.approvals, o.Approved...)

@@ -18,31 +18,48 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// A zoneFeed is the delivery of a Zone under one name. A Zone has one that is live, and
-// others only while they are withdrawn, after it was renamed.
+// A zoneFeed is the delivery of a Zone under one name. A Zone has one that is live, and others only while they are
+// withdrawn, after it was renamed.
 type zoneFeed struct {
-	id      string // of the feed
-	zone    zone.ID
-	name    dnsname.Name
-	feed    *engine.Feed
-	live    bool
-	at      map[attachmentKey]*attached
-	ending  map[attachmentKey]struct{} // servers that get what is new, and that nobody waits for: see Server.Ending
-	owed    []string                   // Places that have, or had, something of it that nobody is attached for now
-	rid     map[attachmentKey]struct{} // servers that come and go, and that it was withdrawn from
-	written rr.Sets                    // the ledger: what servers that keep foreign sets may have of ours
-	larger  bool                       // the ledger may have more than those servers
-	sets    rr.Sets                    // the newest content
-	exact   bool                       // of the ledger, what servers still hold as it was written
-	held    bool                       // nothing is published: it was frozen before anything was
-
-	// the sets that waited when the Zone was thawed, until they are confirmed, and what published them; 0: nothing yet
-	thawed   map[rr.Key]struct{}
-	thawedAt uint64
+	id   string // of the feed
+	zone zone.ID
+	name dnsname.Name
+	feed *engine.Feed
+	live bool
+	at   map[attachmentKey]*attached
+	sets rr.Sets // the newest content
+	departures
+	ledger
+	thaw
+	progress
 
 	approved []string // plans of deletions that somebody has approved
 	signed   bool     // see Stored
+}
 
+// departures are servers that the feed leaves, or has left.
+type departures struct {
+	ending map[attachmentKey]struct{} // get what is new, and nobody waits for them: see Server.Ending
+	owed   []string                   // Places that have, or had, something of it that nobody is attached for now
+	rid    map[attachmentKey]struct{} // come and go, and it was withdrawn from them
+}
+
+// ledger is what servers that keep foreign sets may have of ours.
+type ledger struct {
+	written rr.Sets
+	larger  bool // it may have more than those servers
+	exact   bool // of it, only what a server still holds as it was written is ours
+}
+
+// thaw is what a Zone that was frozen waits for.
+type thaw struct {
+	held     bool                // nothing is published: it was frozen before anything was
+	thawed   map[rr.Key]struct{} // the sets that waited when it was thawed, until they are confirmed
+	thawedAt uint64              // what published them; 0: nothing yet
+}
+
+// progress is how far the servers are, by the numbers of contents.
+type progress struct {
 	seq     uint64 // newest published
 	done    uint64 // newest confirmed everywhere
 	unheard uint64 // newest that was published while nobody was to confirm it, and that is not confirmed yet; 0: none
@@ -106,8 +123,9 @@ type waiting struct {
 }
 
 func (st *state) addFeed(z *delivery, name dnsname.Name, stored Stored) *zoneFeed {
-	l := &zoneFeed{id: z.id.String() + " " + name.String(), zone: z.id, name: name, at: map[attachmentKey]*attached{},
-		ending: map[attachmentKey]struct{}{}, rid: map[attachmentKey]struct{}{}, waits: map[zone.ID]uint64{}}
+	l := &zoneFeed{id: z.id.String() + " " + name.String(), zone: z.id, name: name, at: map[attachmentKey]*attached{}}
+	l.ending, l.rid = map[attachmentKey]struct{}{}, map[attachmentKey]struct{}{}
+	l.waits = map[zone.ID]uint64{}
 	config := engine.FeedConfig{ID: l.id, Zone: name, Created: stored.Created, Serial: stored.Serial,
 		Ceiling: stored.Ceiling}
 	l.written, l.exact = within(stored.Written(), name), stored.Exact
