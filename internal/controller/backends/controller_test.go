@@ -137,6 +137,35 @@ func TestWhoseZonesAreUsedWhileAnAccountCannotBeListed(t *testing.T) {
 	}
 }
 
+// TestAnAccountThatIsReplacedWhileItIsListed has the former one look at the Backend before who hears of the change.
+func TestAnAccountThatIsReplacedWhileItIsListed(t *testing.T) {
+	objects := &oneBackend{}
+	objects.backend.Name = "b"
+	replace := func(name string) {
+		objects.backend.Spec.Provider = &v1alpha1.Provider{Type: "memory", Config: map[string]string{"name": name}}
+	}
+	replace("former")
+	config := objects.config()
+	config.Host = func(s ProviderSettings) (Hosting, error) {
+		return func(context.Context, bool) ([]delivery.Server, error) {
+			replace("new")
+			return []delivery.Server{{Name: "zone of the " + s.Options["name"]}}, nil
+		}, nil
+	}
+	synctest.Test(t, func(t *testing.T) {
+		b := New(config)
+		defer b.End()
+		defer b.replace("b", nil)
+		b.look(t.Context(), "b")
+		synctest.Wait()
+		b.look(t.Context(), "b")
+		<-time.After(listEvery + time.Second) // in the bubble
+		if servers := b.known["b"].servers; len(servers) != 1 || servers[0].Name != "zone of the new" {
+			t.Errorf("it has the servers %v", servers)
+		}
+	})
+}
+
 // account is a service whose accounts say in their name how they answer.
 func account(s ProviderSettings) (Hosting, error) {
 	asked, name := 0, s.Options["name"]

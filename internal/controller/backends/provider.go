@@ -64,6 +64,7 @@ const (
 // A host is an account whose zones are being followed. Its servers and its trouble are guarded by Controller.mu.
 type host struct {
 	list    Hosting
+	look    func() // at its Backend, when it has news: what that finds may outlive the host
 	stop    context.CancelFunc
 	heard   chan struct{} // closed when it has answered, or failed to, for the first time
 	listed  bool          // else the servers are those of the account before, reached with the former credentials
@@ -82,12 +83,13 @@ func (b *Controller) provider(ctx context.Context, name string, settings Setting
 		} else if err != nil {
 			return known{trouble: problem(controller.ReasonInvalidSpec, "The Backend cannot be used: %v.", err)}
 		}
-		h = &host{list: list, heard: make(chan struct{}), servers: old.servers}
+		h = &host{list: list, look: func() { b.look(ctx, name) }, heard: make(chan struct{}), servers: old.servers}
 		if len(h.servers) == 0 {
 			h.trouble = problem(controller.ReasonPending, "The operator is listing the zones of %s.", settings.Provider.Type)
 		}
-		ctx, h.stop = context.WithCancel(ctx)
-		go b.followZones(ctx, name, settings.Provider.Type, h)
+		lives, stop := context.WithCancel(ctx)
+		h.stop = stop
+		go b.followZones(lives, name, settings.Provider.Type, h)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -107,7 +109,7 @@ func (b *Controller) followZones(ctx context.Context, name, kind string, h *host
 			return
 		}
 		if b.listed(h, kind, servers, err) {
-			b.look(ctx, name)
+			h.look()
 		}
 		heard()
 		pause := listEvery
