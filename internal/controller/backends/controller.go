@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -138,11 +139,18 @@ func Objects() []client.Object {
 // Gather follows Backends, Secrets and Namespaces from now on.
 func (b *Controller) Gather(ctx context.Context) error {
 	all := func(any) { b.everyBackend(ctx) }
+	selecting := func(any) {
+		b.every(ctx, func(backend *v1alpha1.Backend) {
+			if selects(&backend.Spec) {
+				b.look(ctx, backend.Name)
+			}
+		})
+	}
 	each := eachBackend(func(name string) { b.look(ctx, name) })
 	tell := eachBackend(func(name string) { b.retell(ctx, name) })
 	var err error
-	b.synced, err = b.follow(ctx, b.objects, []followed{{&corev1.Namespace{}, all, nil}, {&corev1.Secret{}, all, nil},
-		{&v1alpha1.Backend{}, each, tell}})
+	b.synced, err = b.follow(ctx, b.objects, []followed{{object: &corev1.Namespace{}, look: selecting, later: true},
+		{object: &corev1.Secret{}, look: all, later: true}, {object: &v1alpha1.Backend{}, look: each, notify: tell}})
 	if b.Fleets != nil {
 		b.Fleets.OnFleet(func(cluster types.NamespacedName) { b.onFleet(ctx, cluster) })
 	}
@@ -197,6 +205,7 @@ type followed struct {
 	object client.Object
 	look   func(any)
 	notify func(any) // of a change that Backends do not depend on, such as one of a status; nil: nobody
+	later  bool      // what is there at first is no news: every Backend is looked at once all of that is known
 }
 
 // eachBackend calls look with the name of the Backend that an event is about.
@@ -214,8 +223,12 @@ func eachBackend(look func(name string)) func(any) {
 func (s Source) follow(ctx context.Context, w *objects.Writer, kinds []followed) ([]toolscache.InformerSynced, error) {
 	var synced []toolscache.InformerSynced
 	for _, f := range kinds {
-		has, err := controller.Follow(ctx, s.Cache, w, f.object, toolscache.ResourceEventHandlerFuncs{
-			AddFunc: f.look,
+		has, err := controller.Follow(ctx, s.Cache, w, f.object, toolscache.ResourceEventHandlerDetailedFuncs{
+			AddFunc: func(o any, initial bool) {
+				if !initial || !f.later {
+					f.look(o)
+				}
+			},
 			UpdateFunc: func(before, after any) {
 				switch {
 				case relevant(before, after):
@@ -358,6 +371,11 @@ func (b *Controller) protect(name string, spec *v1alpha1.BackendSpec) {
 		b.Fleets.Protect(name, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name},
 			dialect.Protection(spec.Protection))
 	}
+}
+
+// selects reports whether what a Backend grants depends on the labels of Namespaces.
+func selects(s *v1alpha1.BackendSpec) bool {
+	return slices.ContainsFunc(s.Grants, func(g v1alpha1.Grant) bool { return g.NamespaceSelector != nil })
 }
 
 // grantsOf are what a Backend grants. Grants that cannot be read grant nothing, and close the Backend all the same.

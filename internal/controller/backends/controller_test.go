@@ -9,7 +9,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/zonefold/v1alpha1"
@@ -182,6 +186,91 @@ func account(s ProviderSettings) (Hosting, error) {
 		}
 		return nil, &backend.Error{Class: backend.ErrNotAuthorised}
 	}, nil
+}
+
+// A crowd is a cluster with one Backend and a hundred Namespaces, as a Client and as a Cache.
+type crowd struct {
+	*oneBackend
+	listed int // how often Namespaces were
+}
+
+func (c *crowd) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	switch list := list.(type) {
+	case *v1alpha1.BackendList:
+		list.Items = []v1alpha1.Backend{c.backend}
+	case *corev1.NamespaceList:
+		c.listed++
+	}
+	return nil
+}
+
+// informers are those of a crowd.
+type informers struct {
+	cache.Cache
+	namespaces toolscache.ResourceEventHandler
+}
+
+func (i *informers) GetInformer(_ context.Context, o client.Object, _ ...cache.InformerGetOption) (cache.Informer,
+	error) {
+	if _, is := o.(*corev1.Namespace); is {
+		return &informer{tell: func(h toolscache.ResourceEventHandler) {
+			i.namespaces = h
+			for range 100 {
+				h.OnAdd(&corev1.Namespace{}, true)
+			}
+		}}, nil
+	}
+	return &informer{tell: func(toolscache.ResourceEventHandler) {}}, nil
+}
+
+type informer struct {
+	cache.Informer
+	tell func(toolscache.ResourceEventHandler)
+}
+
+func (i *informer) AddEventHandler(h toolscache.ResourceEventHandler) (toolscache.ResourceEventHandlerRegistration,
+	error) {
+	i.tell(h)
+	return synced{}, nil
+}
+
+func (*informer) RemoveEventHandler(toolscache.ResourceEventHandlerRegistration) error { return nil }
+
+type synced struct {
+	toolscache.ResourceEventHandlerRegistration
+}
+
+func (synced) HasSynced() bool { return true }
+
+// TestNamespacesHaveFewBackendsLookedAt counts how often all of them are listed: for each look at a Backend.
+func TestNamespacesHaveFewBackendsLookedAt(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		selector *metav1.LabelSelector
+		listed   int
+	}{
+		"whose grants name namespaces":   {nil, 1},
+		"whose grants select namespaces": {&metav1.LabelSelector{}, 2},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			objects, events := &crowd{oneBackend: &oneBackend{}}, &informers{}
+			objects.backend.Name = "b"
+			objects.backend.Spec.Grants = []v1alpha1.Grant{{Zones: []string{"*.org."}, NamespaceSelector: c.selector}}
+			config := objects.config()
+			config.Client, config.Cache = objects, events
+			b := New(config)
+			defer b.End()
+			if err := b.Gather(t.Context()); err != nil || !b.Ready(t.Context()) {
+				t.Fatal(err)
+			}
+			if objects.listed != 1 {
+				t.Errorf("at the start, with a hundred Namespaces, they were listed %d times", objects.listed)
+			}
+			events.namespaces.OnAdd(&corev1.Namespace{}, false)
+			if objects.listed != c.listed {
+				t.Errorf("after one more came, they were listed %d times, want %d", objects.listed, c.listed)
+			}
+		})
+	}
 }
 
 func TestWhereForeignSetsStay(t *testing.T) {

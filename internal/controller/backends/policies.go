@@ -28,8 +28,8 @@ func (p *Policies) Run(ctx context.Context) error {
 	p.known = map[string]EmbeddedSettings{}
 	look := func(name string) { p.look(ctx, name) }
 	_, err := p.follow(ctx, nil, []followed{
-		{&corev1.Secret{}, func(any) { p.every(ctx, func(b *v1alpha1.Backend) { look(b.Name) }) }, nil},
-		{&v1alpha1.Backend{}, eachBackend(look), nil},
+		{object: &corev1.Secret{}, look: func(any) { p.every(ctx, func(b *v1alpha1.Backend) { look(b.Name) }) }},
+		{object: &v1alpha1.Backend{}, look: eachBackend(look)},
 	})
 	if err != nil {
 		return err
