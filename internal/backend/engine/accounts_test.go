@@ -112,3 +112,29 @@ func TestAZoneHasAtOnceWhatAnOverlayLetsGo(t *testing.T) {
 		})
 	}
 }
+
+// TestASetWhoseReadingBackFailsLiesOverAZone all the same once it is confirmed: another run has sent it.
+func TestASetWhoseReadingBackFailsLiesOverAZone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, s := serverWith(bindLike, zoneName)
+		b := newBench(t, nil)
+		f := b.feed(zoneName)
+		f.Publish(version(1), nil)
+		b.engine.Attach(target("s0", zoneName), engine.Attachment{Name: "zone", Feed: f, Backend: s})
+		b.pass(time.Minute)
+		d := &deaf{Backend: s}
+		d.read = func() error {
+			d.read = nil
+			return backend.ErrUnavailable
+		}
+		seq := b.account("over", d).Publish(own(address("www", "198.51.100.1")), nil)
+		b.pass(time.Minute)
+		b.confirmed("over", seq)
+		b.engine.Audit(target("s0", zoneName))
+		b.pass(time.Minute)
+		b.has(m, "www", "198.51.100.1")
+		if r := b.last("zone"); r.Refused[wwwKey[0]].Reason == "" {
+			t.Errorf("the zone hears that %v is refused", r.Refused)
+		}
+	})
+}

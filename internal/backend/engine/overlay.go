@@ -161,16 +161,17 @@ func (w *worker) deleted(done []plan.Change) {
 	}
 }
 
-// prove notes which sets of an overlay are there: from now on they are out of reach for the zone.
-func (w *worker) prove(changes []plan.Change) {
+// prove notes which sets of an overlay are there after a run that was confirmed, whichever has sent them: those that
+// are not refused, and not to be sent yet. From now on they are out of reach for the zone.
+func (w *worker) prove() {
 	t, unlock := w.lock()
 	defer unlock()
 	var proved []rr.Key
-	for _, c := range changes {
-		_, refused := w.state.refused.sets[c.Key]
-		if _, is := t.unproved[c.Key]; is && !refused {
-			delete(t.unproved, c.Key)
-			proved = append(proved, c.Key)
+	for k := range t.unproved {
+		_, refused := w.state.refused.sets[k]
+		if _, due := t.dirty[k]; !due && !refused {
+			delete(t.unproved, k)
+			proved = append(proved, k)
 		}
 	}
 	if beneath := t.beneath(); beneath != nil && len(proved) > 0 {

@@ -28,10 +28,9 @@ func (w *worker) sync(ctx context.Context, j *job) error {
 	}
 	if w.overlay() {
 		defer s.forget()
-		changes := w.assertions(j)
-		err := w.deliverAll(ctx, j, changes)
+		err := w.deliverAll(ctx, j, w.assertions(j))
 		if err == nil {
-			w.prove(changes)
+			w.prove()
 			s.confirm(j, w.now(), w.engine.cfg.Rand())
 		}
 		return err
