@@ -87,7 +87,7 @@ func (w *worker) takeJob() (job, bool) {
 	now := t.scheduler.now()
 	j.due, t.audit = t.audit, time.Time{}
 	j.audit = !j.due.IsZero() && !now.Before(j.due)
-	if late := w.engine.cfg.Late; late != nil && !w.overlay() && !a.Observe {
+	if late := w.engine.cfg.Late; late != nil && !w.overlay() && !a.Observe && !j.limits.Volatile {
 		s.distrust(&j, late(), now)
 	}
 	apex := apexNS(a.Feed.zone)

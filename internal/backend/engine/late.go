@@ -9,7 +9,7 @@ import (
 // distrust has a target read once more when no message of who was the leader before can arrive any more: one that came
 // after the first reading is not known, and who withdraws a set that is not there changes nothing that would have the
 // server refuse it. Until then nothing leaves the ledger here. From a server that shows nothing, what goes is removed
-// once more. An overlay says again what it does not want.
+// once more. An overlay says again what it does not want. A server in this process gets no message of another one.
 func (s *state) distrust(j *job, late, now time.Time) {
 	if now.Before(late) {
 		s.late = late

@@ -151,6 +151,7 @@ func TestALedgerThatComesLate(t *testing.T) {
 // TestALateMessageOfWhoLedBefore has a message reach a server after the next leader has read what is there.
 func TestALateMessageOfWhoLedBefore(t *testing.T) {
 	hidden := backendtest.Profile{Limits: backend.Limits{Read: backend.ReadNone}}
+	removes := backendtest.Profile{Limits: backend.Limits{Creates: true, Removes: true}}
 	late := set("late.example.org.", rr.TypeA, 300, "192.0.2.9")
 	for _, c := range []struct {
 		sentence       string
@@ -163,6 +164,7 @@ func TestALateMessageOfWhoLedBefore(t *testing.T) {
 		{sentence: "one with the set", profile: bindLike, wants: true, remains: true},
 		{sentence: "a zone that is withdrawn", profile: bindLike, leaves: true},
 		{sentence: "one that is withdrawn beside foreign sets", profile: bindLike, keep: true, leaves: true},
+		{sentence: "one that is removed, and made anew", profile: removes, leaves: true},
 		{sentence: "one that is withdrawn from a server that shows nothing", profile: hidden, keep: true, leaves: true},
 	} {
 		t.Run(c.sentence, func(t *testing.T) {
@@ -183,7 +185,7 @@ func TestALateMessageOfWhoLedBefore(t *testing.T) {
 				b.engine.Attach(target("s", zoneName), a)
 				b.pass(10 * time.Second)
 				if _, err := m.Client(true).Apply(t.Context(), mustParse(zoneName),
-					backend.Batch{Changes: []plan.Change{{Key: late.Key(), Want: late}}}); err != nil {
+					backend.Batch{Changes: []plan.Change{{Key: late.Key(), Want: late}}, Create: true}); err != nil {
 					t.Fatal(err)
 				}
 				if b.last("0").Withdrawn {
