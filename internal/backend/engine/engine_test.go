@@ -249,6 +249,31 @@ func TestAServerInTroubleIsNotAskedAtTheRateOfChanges(t *testing.T) {
 	})
 }
 
+// TestOfKeysThatWereAllRefusedEachIsTriedAgain has a server know the younger one of two again after a while.
+func TestOfKeysThatWereAllRefusedEachIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, s := serverWith(bindLike, zoneName)
+		b := newBench(t, nil)
+		f := b.feed(zoneName)
+		seq := f.Publish(version(1), nil)
+		s.setApply(func(backend.Batch) error { return backend.ErrNotAuthorised })
+		b.engine.Attach(target("s", zoneName), engine.Attachment{Name: "older", Feed: f, Backend: m.Client(false)})
+		b.engine.Attach(target("s", zoneName), engine.Attachment{Name: "younger", Feed: f, Backend: s, Since: b.Now()})
+		b.pass(10 * time.Minute)
+		if n := s.sent(); n > 5 {
+			t.Errorf("in ten minutes %d batches were sent", n)
+		}
+		s.setApply(nil)
+		b.pass(time.Hour)
+		if r := b.last("younger"); r.Err != nil || r.Seq != seq {
+			t.Errorf("whose key is known again hears %+v", r)
+		}
+		if r := b.last("older"); backend.Class(r.Err) != backend.ErrNotAuthorised {
+			t.Errorf("the other hears %+v", r)
+		}
+	})
+}
+
 // TestZonesWaitUntilOverlaysAreKnown has an operator start again, which learns of the sets of an overlay later than of
 // the zone.
 func TestZonesWaitUntilOverlaysAreKnown(t *testing.T) {

@@ -95,7 +95,7 @@ func (t *target) conclude(s *state, j *job, err error) {
 	if err == nil {
 		t.keep(s, j)
 		t.failures, t.class = 0, ""
-		a.denied = false
+		a.denied = 0
 		delete(t.server.failing, t)
 		if j.asked {
 			t.scheduler.recovered(t.server)
@@ -112,7 +112,7 @@ func (t *target) conclude(s *state, j *job, err error) {
 	case backend.ErrThrottled:
 		t.server.hold(now.Add(t.wait(err)))
 	case backend.ErrNotAuthorised:
-		a.denied = true
+		a.denied++
 	case backend.ErrConflict:
 		s.conflicts++
 	}
@@ -140,7 +140,7 @@ func (t *target) schedule(s *state, j *job) {
 	now := t.scheduler.now()
 	if s.err != nil {
 		other := t.holder()
-		if t.class == backend.ErrNotAuthorised && other != nil && other != j.through.In(t.scheduler) && !other.denied {
+		if t.class == backend.ErrNotAuthorised && other != nil && other != j.through.In(t.scheduler) && other.denied == 0 {
 			t.again, t.forced = true, true
 			return
 		}
@@ -239,7 +239,7 @@ func (t *target) report(s *state, j *job, a *attachment) Report {
 		return r
 	}
 	r.Serial, r.Given, r.Err = s.soa.Serial, s.given, s.err
-	if a.denied || a != j.through.In(t.scheduler) && backend.Class(s.err) == backend.ErrNotAuthorised {
+	if a.denied > 0 || a != j.through.In(t.scheduler) && backend.Class(s.err) == backend.ErrNotAuthorised {
 		r.Err = a.err
 	}
 	r.Refused, r.Lingering = s.refused.report()

@@ -46,7 +46,7 @@ type attachment struct {
 	leaving  bool // withdrawn
 	parting  bool // and the run under way knows it
 	known    bool // to the run under way, or the last one: it says nothing of an attachment that came later
-	denied   bool // its credentials did not suffice
+	denied   int  // how often in a row its credentials did not suffice
 	err      error
 	reported reported
 	fresh    bool // heard nothing yet
@@ -113,8 +113,8 @@ func (t *target) unhook(f *feed) {
 }
 
 // holder returns the attachment that does the work: of those that stay the one of the oldest feed, and of its
-// attachments the oldest whose credentials work; else of those that leave; else of those that only observe. Nil when
-// there is none.
+// attachments the oldest whose credentials work, or if none do, each in turn; else of those that leave; else of those
+// that only observe. Nil when there is none.
 func (t *target) holder() *attachment {
 	var best *attachment
 	for _, a := range t.attachments {
@@ -130,7 +130,7 @@ func (a *attachment) before(b *attachment) bool {
 		cmp.Compare(a.rank(), b.rank()),
 		a.Feed.since.Compare(b.Feed.since),
 		cmp.Compare(a.Feed.id, b.Feed.id),
-		cmp.Compare(ordinal(a.denied), ordinal(b.denied)),
+		cmp.Compare(a.denied, b.denied),
 		a.Since.Compare(b.Since),
 		cmp.Compare(a.Name, b.Name),
 	) < 0
@@ -145,14 +145,6 @@ func (a *attachment) rank() int {
 		rank += 2
 	}
 	return rank
-}
-
-// ordinal orders false before true.
-func ordinal(is bool) int {
-	if is {
-		return 1
-	}
-	return 0
 }
 
 // exact reports whether nobody but exact attachments is there.
