@@ -138,3 +138,23 @@ func TestASetWhoseReadingBackFailsLiesOverAZone(t *testing.T) {
 		}
 	})
 }
+
+// TestWhatAZoneDoesNotWantAnyMoreStaysWhereAnOverlayLetsItGo beside foreign sets: it is one of them by then.
+func TestWhatAZoneDoesNotWantAnyMoreStaysWhereAnOverlayLetsItGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, s := serverWith(backendtest.Profile{Limits: backend.Limits{SOA: backend.SOAServer, Confirms: true}}, zoneName)
+		b := newBench(t, nil)
+		f := b.feed(zoneName)
+		f.Publish(version(1), nil)
+		b.engine.Attach(target("s0", zoneName), engine.Attachment{Name: "zone", Feed: f, Backend: s, Keep: true})
+		b.pass(time.Minute)
+		over := b.overlay(s)
+		over.Publish(own(address("www", "198.51.100.1")), nil)
+		b.pass(time.Minute)
+		f.Publish(contentOf(mustParse(zoneName), set(zoneName, rr.TypeNS, 300, "server.example.net.")), wwwKey)
+		b.pass(time.Minute)
+		over.Publish(own(), []rr.Key{})
+		b.pass(time.Hour)
+		b.has(m, "www", "198.51.100.1")
+	})
+}

@@ -194,7 +194,8 @@ func (s *state) forget() {
 	s.known, s.have, s.soa = false, rr.Sets{}, rr.SOA{}
 }
 
-// covered refuses what of the zone's changes is about sets of an overlay, and drops it.
+// covered refuses what of the zone's changes is about sets of an overlay, and drops it. What the zone does not want of
+// these any more leaves the ledger: it is not there on behalf of the zone.
 func (s *state) covered(j *job, over rr.Sets, changes []plan.Change) []plan.Change {
 	if over.Len() == 0 {
 		return changes
@@ -203,9 +204,16 @@ func (s *state) covered(j *job, over rr.Sets, changes []plan.Change) []plan.Chan
 	if j.all {
 		keys = keysOf(over)
 	}
+	written := s.written.Txn()
 	for _, k := range keys {
 		want, wanted := j.content.Sets.Get(k)
-		if _, is := over.Get(k); is && wanted {
+		switch _, is := over.Get(k); {
+		case !is:
+		case !wanted:
+			if s.late.IsZero() {
+				written.Delete(k)
+			}
+		default:
 			s.refuse(j, []plan.Change{{Key: k, Want: want}},
 				Refusal{Reason: "objects that overwrite what they find have this set on the server"})
 			if s.overlaid == nil {
@@ -214,6 +222,7 @@ func (s *state) covered(j *job, over rr.Sets, changes []plan.Change) []plan.Chan
 			s.overlaid[k] = struct{}{}
 		}
 	}
+	s.written = written.Sets()
 	return slices.DeleteFunc(changes, func(c plan.Change) bool {
 		_, is := over.Get(c.Key)
 		return is
