@@ -149,7 +149,9 @@ func (f *feed) startRaise(serial uint32) {
 	ceiling, r := max(serial+step, 1), &raise{done: make(chan struct{})}
 	f.raising = r
 	e.background.Go(func() {
-		err := e.cfg.Ceilings.Raise(e.ctx, of.id, ceiling)
+		call, cancel := context.WithTimeout(e.ctx, e.cfg.Timeout)
+		defer cancel()
+		err := e.cfg.Ceilings.Raise(call, of.id, ceiling)
 		e.cfg.Metrics.Raised(backend.Class(err))
 		in, unlock := of.lock()
 		defer unlock()

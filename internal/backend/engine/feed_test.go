@@ -324,3 +324,33 @@ func TestAFailedCeilingIsTriedAgain(t *testing.T) {
 		}
 	})
 }
+
+// silentStore never answers as long as it is asked, until it has been asked once.
+type silentStore struct {
+	*backendtest.Store
+	asked bool
+}
+
+func (s *silentStore) Raise(ctx context.Context, feed string, ceiling uint32) error {
+	if !s.asked {
+		s.asked = true
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return s.Store.Raise(ctx, feed, ceiling)
+}
+
+func TestACeilingThatNobodyAnswersForIsAskedForAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, func(c *engine.Config) { c.Ceilings = &silentStore{Store: &backendtest.Store{}} })
+		_, s := serverWith(bindLike, zoneName)
+		f := b.feed(zoneName)
+		seq := f.Publish(version(1), nil)
+		b.attachAll(f, s)
+		<-time.After(time.Minute) // of the call, which has the bubble's time
+		b.pass(time.Minute)
+		if r := b.last("0"); r.Err != nil || r.Seq != seq {
+			t.Errorf("the last report is %+v", r)
+		}
+	})
+}
