@@ -155,6 +155,9 @@ func (t *target) schedule(s *state, j *job) {
 		t.scheduler.delay(&t.delay, due)
 		return
 	}
+	if !j.ready {
+		return // what is due waits for a content too
+	}
 	if !j.limits.Volatile { // a server in this process is told for nothing
 		t.rest = now.Add(rest(j.changed))
 	}

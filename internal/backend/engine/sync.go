@@ -77,6 +77,7 @@ func (w *worker) arrive(ctx context.Context, j *job) (done bool, err error) {
 	case gone:
 		w.giveBack(j)
 		w.state.complete, w.state.pending, w.state.behind = true, nil, nil
+		j.read = true // that there is nothing is all that an audit would find
 	}
 	return gone, nil
 }

@@ -375,6 +375,43 @@ func TestARunSaysNothingBeforeThereIsAContent(t *testing.T) {
 	})
 }
 
+// TestAnAuditThatCannotBeIsNotTriedAllTheTime counts runs, of which each asks how late it is, and ends at the 100th.
+func TestAnAuditThatCannotBeIsNotTriedAllTheTime(t *testing.T) {
+	for _, c := range []struct {
+		sentence string
+		leaves   bool
+		reads    int
+	}{
+		{"nothing is published yet", false, 0},
+		{"the zone is withdrawn and not there, and a message of who led before may arrive", true, 2},
+	} {
+		t.Run(c.sentence, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				_, s := serverWith(bindLike)
+				var b *bench
+				runs, until := 0, time.Time{}
+				b = newBench(t, func(config *engine.Config) {
+					config.Late = func() time.Time {
+						if runs++; runs == 100 {
+							go b.engine.Stop(context.Background())
+						}
+						return until
+					}
+				})
+				until = b.Now().Add(time.Hour)
+				b.engine.Attach(target("s", zoneName), engine.Attachment{Name: "0", Feed: b.feed(zoneName), Backend: s,
+					Withdraw: c.leaves})
+				b.pass(time.Minute)
+				b.engine.Audit(target("s", zoneName))
+				b.pass(time.Minute)
+				if runs != 2 || s.reads != c.reads {
+					t.Errorf("there were %d runs, and the server was read %d times", runs, s.reads)
+				}
+			})
+		})
+	}
+}
+
 // TestAnAuditThatIsAskedForAfterARunHasReadIsDone also where that is the moment in which the run's own was asked for.
 func TestAnAuditThatIsAskedForAfterARunHasReadIsDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
