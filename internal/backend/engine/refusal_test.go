@@ -174,6 +174,36 @@ func TestWhatIsRefusedHasItsOwnSerial(t *testing.T) {
 	})
 }
 
+// TestAZoneThatIsGoneIsWithdrawn although one of its deletions could not be made while it was there.
+func TestAZoneThatIsGoneIsWithdrawn(t *testing.T) {
+	for sentence, protection := range map[string]plan.Protection{
+		"the server refused it": {}, "the brake held it": {Limited: true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m, s := serverWith(bindLike, zoneName)
+				b, at := newBench(t, nil), target("s", zoneName)
+				f := b.feed(zoneName)
+				f.Publish(version(1), nil)
+				b.engine.Attach(at, engine.Attachment{Name: "b", Feed: f, Backend: s, Protection: protection})
+				b.pass(time.Minute)
+				s.setApply(func(backend.Batch) error { return &backend.Error{Class: backend.ErrRejected, Words: "REFUSED"} })
+				b.engine.Withdraw(at, "b")
+				b.pass(time.Minute)
+				if r := b.last("b"); r.Err != nil || r.Withdrawn || len(r.Lingering) != 1 {
+					t.Fatalf("while it is there, the attachment hears %+v", r)
+				}
+				m.Lose(mustParse(zoneName), backendtest.Copy{})
+				b.engine.Audit(at)
+				b.pass(time.Minute)
+				if r := b.last("b"); !r.Withdrawn || r.Held != nil {
+					t.Errorf("after it is gone, the attachment hears %+v", r)
+				}
+			})
+		})
+	}
+}
+
 func hasSet(sets rr.Sets, want rr.Set) bool {
 	got, ok := sets.Get(want.Key())
 	return ok && got.Equal(want)

@@ -76,6 +76,8 @@ func (w *worker) arrive(ctx context.Context, j *job) (done bool, err error) {
 		return true, w.remove(ctx, j)
 	case gone:
 		w.giveBack(j)
+		w.state.refused.drop(w.state.refused.all()) // nothing lingers
+		w.state.tell(j, nil)
 		w.state.complete, w.state.pending, w.state.behind = true, nil, nil
 		j.read = true // that there is nothing is all that an audit would find
 	}
