@@ -217,6 +217,22 @@ func TestALateMessageOfWhoLedBefore(t *testing.T) {
 	}
 }
 
+// TestWhatAPolicyLeavesIsNotWaitedFor although a message of who led before may arrive: nothing is removed.
+func TestWhatAPolicyLeavesIsNotWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, s := serverWith(bindLike, zoneName)
+		var until time.Time
+		b := newBench(t, func(config *engine.Config) { config.Late = func() time.Time { return until } })
+		until = b.Now().Add(15 * time.Second)
+		b.engine.Attach(target("s", zoneName), engine.Attachment{Name: "0", Feed: b.feed(zoneName), Backend: s,
+			Withdraw: true, Protection: plan.Protection{Policy: plan.PolicyUpsertOnly}})
+		b.pass(time.Minute)
+		if r := b.last("0"); !r.Withdrawn || s.sent() > 0 {
+			t.Errorf("%d batches are sent, and the attachment hears %+v", s.sent(), r)
+		}
+	})
+}
+
 func holdsKey(sets rr.Sets, s rr.Set) bool {
 	_, there := sets.Get(s.Key())
 	return there

@@ -23,7 +23,7 @@ func (w *worker) sync(ctx context.Context, j *job) error {
 	if j.leaving && (j.a.Observe || !w.overlay() && j.a.Protection.Policy != plan.PolicySync) {
 		s.refused.drop(s.refused.all()) // what is there stays there, and nobody waits for it
 		s.tell(j, nil)
-		s.complete = true
+		s.complete, s.late = true, time.Time{}
 		return nil
 	}
 	if w.overlay() {
