@@ -158,3 +158,23 @@ func TestWhatAZoneDoesNotWantAnyMoreStaysWhereAnOverlayLetsItGo(t *testing.T) {
 		b.has(m, "www", "198.51.100.1")
 	})
 }
+
+// TestWhoTriesAgainHasNobodyElseTryAgain has two accounts that may not write, of which one is asked for many times.
+func TestWhoTriesAgainHasNobodyElseTryAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, _ := serverWith(bindLike, zoneName)
+		b := newBench(t, nil)
+		eager, patient := &spy{Backend: m.Client(false)}, &spy{Backend: m.Client(false)}
+		f := b.account("eager", eager)
+		f.Publish(own(address("a", "192.0.2.1")), nil)
+		b.account("patient", patient).Publish(own(address("b", "192.0.2.1")), nil)
+		b.pass(time.Second)
+		for range 5 {
+			b.engine.Poke(target("s0", zoneName), f)
+			b.pass(time.Second)
+		}
+		if eager.sent() != 6 || patient.sent() != 1 {
+			t.Errorf("one sent %d batches, the other one %d", eager.sent(), patient.sent())
+		}
+	})
+}

@@ -204,11 +204,11 @@ func (e *Engine) Withdraw(key backend.TargetKey, name string) bool {
 	return true
 }
 
-// Poke makes a target that waits after a failure try again now.
-func (e *Engine) Poke(key backend.TargetKey) {
+// Poke has what a feed wants at a target tried again now, if that waits after a failure. Others wait for themselves.
+func (e *Engine) Poke(key backend.TargetKey, of *Feed) {
 	s, unlock := e.scheduler.Lock()
 	defer unlock()
-	for _, t := range s.place(key) {
+	if t := s.targets[of.at(key)]; t != nil {
 		s.wake(t, wakeForce)
 	}
 }

@@ -209,14 +209,15 @@ func TestAServerThatComesBackWakesAllItsTargets(t *testing.T) {
 			c.Backoff = func(backend.ErrorClass, int) time.Duration { return time.Hour }
 		})
 		m.SetDown(true)
+		var f *engine.Feed
 		for _, z := range []string{"a.example.", "b.example."} {
-			f := b.feed(z)
+			f = b.feed(z)
 			f.Publish(contentOf(mustParse(z), set("www."+z, rr.TypeA, 300, "192.0.2.1")), nil)
 			b.engine.Attach(target("s", z), engine.Attachment{Name: z, Feed: f, Backend: s})
 		}
 		b.pass(time.Minute)
 		m.SetDown(false)
-		b.engine.Poke(target("s", "a.example."))
+		b.engine.Poke(target("s", "b.example."), f)
 		b.pass(time.Second)
 		for _, z := range []string{"a.example.", "b.example."} {
 			if r := b.last(z); r.Err != nil || r.Seq == 0 {

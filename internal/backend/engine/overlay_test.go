@@ -160,7 +160,7 @@ func TestAnOverlayTriesAgainOnlyWhatFailed(t *testing.T) {
 			t.Errorf("of a server that is down it is said: %v", r.Err)
 		}
 		m.SetDown(false)
-		b.engine.Poke(target("s0", zoneName))
+		b.engine.Poke(target("s0", zoneName), f)
 		b.pass(time.Minute)
 		b.confirmed("over", seq)
 		b.has(m, "b", "192.0.2.1")
@@ -322,7 +322,8 @@ func TestZonesAndOverlaysInRandomOrder(t *testing.T) {
 				b.pass(time.Duration(random.IntN(3000)) * time.Millisecond)
 			}
 			m.SetDown(false)
-			b.engine.Poke(at)
+			b.engine.Poke(at, f)
+			b.engine.Poke(at, over)
 			b.pass(time.Minute)
 			c := publish(laid)
 			c.SOA = rr.SOA{}

@@ -100,7 +100,7 @@ func TestNothingIsSentAfterStop(t *testing.T) {
 			t.Error("a message is under way after Stop")
 		}
 		f.Publish(version(2), nil)
-		b.engine.Poke(target("s", zoneName))
+		b.engine.Poke(target("s", zoneName), f)
 		b.engine.Attach(target("t", zoneName), engine.Attachment{Name: "c", Feed: f, Backend: s})
 		b.pass(time.Hour)
 		if s.sent() != sent || b.count() != reports {

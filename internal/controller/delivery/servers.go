@@ -175,7 +175,7 @@ func (s *Servers) Returned(server string) {
 	defer unlock()
 	for l, key := range st.attachedTo(server) {
 		if r := l.at[key].report; r != nil && r.Err != nil {
-			st.engine.Poke(key.target)
+			st.engine.Poke(key.target, l.feed)
 		}
 	}
 }

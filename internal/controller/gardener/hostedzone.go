@@ -102,7 +102,7 @@ func (s *state) send(r *record, run *run, account backend.Account, z backend.Hos
 		p.pending[r] = run.seq
 	}
 	s.handed(run)
-	s.k.Engine.Poke(p.key)
+	s.k.Engine.Poke(p.key, p.feed)
 }
 
 // at returns what is known of a hosted zone that an account reaches for a record.
