@@ -63,6 +63,25 @@ func TestAWithdrawalGoesToTheServersThatItsBackendNamesNow(t *testing.T) {
 	})
 }
 
+// TestAWithdrawalEndsWhereNothingIsWrittenAnyMore has a Backend only observe from which a Zone is being withdrawn.
+func TestAWithdrawalEndsWhereNothingIsWrittenAnyMore(t *testing.T) {
+	play(t, func(s *stage) {
+		s.server("one", "example.org.", backendtest.Profile{})
+		s.place("one", nil)
+		s.zone("org", "example.org.", "one")
+		s.record("www", "www.example.org.", "192.0.2.1")
+		s.place("one", s.denied)
+		s.remove("org")
+		if s.gone("org") {
+			t.Fatal("the object is gone although its record is still published")
+		}
+		s.place("one", func(p *Place) { p.Observe = true })
+		if got := s.has("one", "example.org.", "www.example.org."); got != "192.0.2.1" || !s.gone("org") {
+			t.Errorf("the server has %q, and the object is gone: %t", got, s.gone("org"))
+		}
+	})
+}
+
 const secretGone = "Backend one cannot be used: Secret x/key cannot be read."
 
 func TestNothingIsSentWithCredentialsThatAreGone(t *testing.T) {

@@ -221,8 +221,9 @@ func (st *state) attach(z *delivery, l *zoneFeed, wanted []*Place) {
 		switch {
 		case p != nil && len(p.Servers) == 0 && slices.Contains(wanted, p):
 			st.updateClient(l, key, a, p) // The Backend cannot be used now; what is attached stays.
-		case p == nil || a.observe || slices.Contains(wanted, p):
-			st.letGo(l, key) // The Backend is gone, or it has left this server: what is there stays there.
+		case p == nil || a.observe || p.Observe || slices.Contains(wanted, p):
+			// The Backend is gone, or has left this server, or writes nothing by now: what is there stays there.
+			st.letGo(l, key)
 		case a.leaving:
 			st.updateClient(l, key, a, p)
 		default:
