@@ -143,9 +143,10 @@ func (st *state) confirm(l *zoneFeed) []zone.ID {
 	return claims
 }
 
-// track notes that a content was published now.
+// track notes that a content was published now, unless so many are on their way that a server seems to be away.
 func (st *state) track(l *zoneFeed) {
-	if l.confirmable() && l.seq > l.done && (len(l.times) == 0 || l.times[len(l.times)-1].seq < l.seq) {
+	if l.confirmable() && l.seq > l.done && len(l.times) < mostTraced &&
+		(len(l.times) == 0 || l.times[len(l.times)-1].seq < l.seq) {
 		l.times = append(l.times, published{l.seq, st.clock()})
 	}
 }
@@ -186,6 +187,7 @@ func (st *state) wait(s core.Settlement) {
 			others = append(others, claims...)
 			continue
 		}
+		l.sweep(s.View)
 		l.waiting = append(l.waiting, waiting{l.seq, claims})
 		for _, claim := range claims {
 			l.waits[claim] = l.seq
@@ -195,4 +197,33 @@ func (st *state) wait(s core.Settlement) {
 		}
 	}
 	st.settled(others)
+}
+
+// leastSwept is how many contents claims wait for without a look at whether they still do.
+const leastSwept = 64
+
+// sweep drops claims that wait for a newer content by now, or for none of this Zone. It does so whenever there are
+// twice as many contents as were left: while a server is away, claims may change and go for weeks.
+func (l *zoneFeed) sweep(w *zone.World) {
+	if len(l.waiting) < l.swept {
+		return
+	}
+	var still []waiting
+	for _, at := range l.waiting {
+		at.claims = slices.DeleteFunc(at.claims, func(claim zone.ID) bool {
+			if l.waits[claim] != at.seq {
+				return true
+			}
+			v, known := w.Verdict(claim)
+			gone := !known || !v.Accepted || v.Serving() != l.zone
+			if gone {
+				delete(l.waits, claim)
+			}
+			return gone
+		})
+		if len(at.claims) > 0 {
+			still = append(still, at)
+		}
+	}
+	l.waiting, l.swept = still, max(leastSwept, 2*len(still))
 }

@@ -2,8 +2,10 @@ package delivery
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/backendtest"
@@ -173,5 +175,35 @@ func TestADSIsServedByTheZoneAbove(t *testing.T) {
 		put("ds", rr.TypeDS, good)
 		is("True Served: Served by up.")
 		s.toldOf("ds", "none")
+	})
+}
+
+// TestWhatIsGoneIsNotWaitedForWhileAServerIsAway has Records come and go, and one change, meanwhile.
+func TestWhatIsGoneIsNotWaitedForWhileAServerIsAway(t *testing.T) {
+	play(t, func(s *stage) {
+		m := s.server("one", "example.org.", backendtest.Profile{})
+		s.place("one", nil)
+		s.zone("org", "example.org.", "one")
+		m.SetDown(true)
+		s.record("stays", "stays.example.org.", "192.0.2.1")
+		for i := range 2000 {
+			name := fmt.Sprintf("r%d", i)
+			s.record(name, name+".example.org.", "192.0.2.1")
+			s.core.DeleteClaim(recordID(name))
+			s.record("changes", "changes.example.org.", fmt.Sprintf("192.0.2.%d", i%200))
+		}
+		st, unlock := s.d.state.Lock()
+		l := st.zones[zoneID("org")].current()
+		waiting, waits, times := len(l.waiting), len(l.waits), len(l.times)
+		unlock()
+		if waiting > leastSwept || waits > 2*leastSwept || times > mostTraced {
+			t.Errorf("%d contents are waited for, by %d claims, and %d are timed", waiting, waits, times)
+		}
+		m.SetDown(false)
+		s.told()
+		<-time.After(time.Hour) // in the bubble
+		s.toldOf("stays", "org")
+		s.toldOf("changes", "org")
+		s.reachedIs("stays", "True Served: Served by one.")
 	})
 }

@@ -66,6 +66,7 @@ type progress struct {
 	times   []published
 	waiting []waiting
 	waits   map[zone.ID]uint64 // what each waiting claim waits for
+	swept   int                // at so many waiting the others are dropped
 	traced  []traced           // changes that are followed, by seq
 }
 
