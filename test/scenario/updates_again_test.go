@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -159,5 +160,46 @@ record b/www: {domainName: www.example.org., type: A, rdata: 192.0.2.80}`)
 	s.answers("fast.example.org. A")
 	if made := s.kubectl("get", "records.kubi.zone", "-n", s.prefix+"b", "-o", "name"); strings.Count(made, "\n") != 1 {
 		t.Errorf("the Records are %s", made)
+	}
+}
+
+// Who changes a name just after another update of it was undone changes what is there then.
+func TestAnUpdateAfterOneThatIsUndone(t *testing.T) {
+	s := newStage(t)
+	s.mayUpdate()
+	s.bind = s.ownServer()
+	s.secret(testoperator.Namespace, s.prefix+"dhcp", updateSecret, nil)
+	s.ensureNamespace(s.prefix + "b")
+	s.apply(`backend b: {embedded: {update: [{keyName: dhcp, secretRef: {name: ~dhcp}, namespace: ~b}]}}
+zone a/org: {domainName: example.org., backendRefs: [{name: ~b}],
+  delegations: [{namespace: ~a, records: [{pattern: "*"}]}, {namespace: ~b, records: [{pattern: "*.dyn"}]}]}
+record a/www: {domainName: www.example.org., type: A, rdata: 192.0.2.80}`)
+	s.answers("www.example.org. A", "192.0.2.80")
+	alias := func(m *dns.Msg) {
+		m.RemoveRRset(s.data("h.dyn.example.org. 60 A 192.0.2.1"))
+		m.Insert(s.data("h.dyn.example.org. 60 CNAME www.example.org."))
+	}
+	for range 10 {
+		if got := s.replay(s.signed(func(m *dns.Msg) {
+			m.RemoveName(s.data("h.dyn.example.org. 60 A 192.0.2.1"))
+			m.Insert(s.data("h.dyn.example.org. 60 A 192.0.2.1"))
+		})); got != "NOERROR" {
+			t.Fatalf("who adds an address is told %s", got)
+		}
+		refused := s.signed(func(m *dns.Msg) {
+			alias(m)
+			m.Insert(s.data(`www.example.org. 60 TXT "no"`))
+		})
+		var first sync.WaitGroup
+		first.Go(func() {
+			if got := s.replay(refused); got != "REFUSED" {
+				t.Errorf("who asks for the name of somebody else is told %s", got)
+			}
+		})
+		if got := s.replay(s.signed(alias)); got != "NOERROR" {
+			t.Errorf("who comes next is told %s", got)
+		}
+		first.Wait()
+		s.answers("h.dyn.example.org. CNAME", "www.example.org.")
 	}
 }

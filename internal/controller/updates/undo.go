@@ -14,14 +14,24 @@ import (
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/controller/core"
 	"github.com/zonefold/zonefold/internal/update"
+	"github.com/zonefold/zonefold/internal/zone"
 )
 
 // undo takes back what was written, for a reason that it returns. It goes on after the answer if it has to.
 func (p *plan) undo(ctx context.Context, done []*step, why error) error {
 	slices.Reverse(done)
+	var ids []zone.ID
+	for _, s := range done {
+		ids = append(ids, s.id())
+	}
+	watch := p.Core.Watch(ids...)
 	p.held.share()
-	finished := p.undoings.begin(done, p.back, p.held.free)
+	finished := p.undoings.begin(done, judged(watch, p.back), func() {
+		watch.End()
+		p.held.free()
+	})
 	select {
 	case err := <-finished:
 		if err != nil {
@@ -33,8 +43,21 @@ func (p *plan) undo(ctx context.Context, done []*step, why error) error {
 	}
 }
 
-// back undoes one step.
-func (p *plan) back(ctx context.Context, s *step) error {
+// judged has a step count as undone once the World has judged what there is then: who gets the names next would find
+// what is gone. Of what came and went at once the World may never hear.
+func judged(w *core.Watch,
+	back func(context.Context, *step) (*core.Version, error)) func(context.Context, *step) error {
+	return func(ctx context.Context, s *step) error {
+		version, err := back(ctx, s)
+		if err == nil && version != nil {
+			_ = w.Settled(ctx, map[zone.ID]core.Version{s.id(): *version})
+		}
+		return err
+	}
+}
+
+// back undoes one step. It returns the version that the World is to see, nil if there is no other one than before.
+func (p *plan) back(ctx context.Context, s *step) (*core.Version, error) {
 	back := &step{before: s.after, after: s.before}
 	if back.before == nil { // it was deleted, and comes again
 		again := s.before.DeepCopy()
@@ -43,11 +66,11 @@ func (p *plan) back(ctx context.Context, s *step) error {
 		again.Status = v1alpha1.RecordStatus{}
 		back.after = again
 	}
-	_, err := p.step(ctx, back)
+	version, err := p.step(ctx, back)
 	if back.before == nil && apierrors.IsAlreadyExists(err) { // nobody has answered that it is there
-		return nil
+		return nil, nil
 	}
-	return err
+	return version, err
 }
 
 // undoings are the updates that are being undone, in one term of leadership.

@@ -8,12 +8,18 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/core"
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/zone"
 )
 
 func newTestUndoings(t *testing.T) *undoings {
@@ -115,6 +121,44 @@ func TestNamesAreHeldUntilAllIsUndone(t *testing.T) {
 			t.Error(err)
 		} else {
 			after.free()
+		}
+	})
+}
+
+func TestNamesAreHeldUntilTheWorldHasWhatIsUndone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		world := core.New(core.Config{Clock: time.Now, Metrics: controller.NewMetrics(),
+			Settled: func(core.Settlement) {}})
+		ctx, end := context.WithCancel(t.Context())
+		defer end()
+		go func() { _ = world.Run(ctx, func(context.Context) bool { return true }) }()
+		changed := &step{after: &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "changed"}}}
+		created := &step{after: &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "created"}}}
+		watch := world.Watch(changed.id(), created.id())
+		defer watch.End()
+		to := map[*step]core.Version{changed: {UID: "1", Generation: 3}, created: {}}
+		back := judged(watch, func(_ context.Context, s *step) (*core.Version, error) { return new(to[s]), nil })
+		u := newTestUndoings(t)
+		finished := u.begin([]*step{changed, created}, back, func() {})
+		for _, has := range []struct {
+			step       *step
+			generation int64
+		}{{changed, 2}, {created, 1}, {changed, 3}} {
+			world.PutClaim(zone.Claim{ID: has.step.id()}, core.Version{UID: "1", Generation: has.generation})
+			synctest.Wait()
+			if len(finished) > 0 {
+				t.Errorf("who comes next finds what is undone: the World has %s %d", has.step.id(), has.generation)
+			}
+		}
+		world.DeleteClaim(created.id())
+		if err := <-finished; err != nil {
+			t.Error(err)
+		}
+
+		began := time.Now()
+		to[created] = core.Version{UID: "2", Generation: 1}
+		if err := <-u.begin([]*step{created}, back, func() {}); err != nil || time.Since(began) != patience {
+			t.Errorf("what the World never hears of is waited for for %s: %v", time.Since(began), err)
 		}
 	})
 }
