@@ -168,30 +168,33 @@ func (p *plan) step(ctx context.Context, s *step) (*core.Version, error) {
 		version := core.VersionOf(s.after)
 		return &version, nil
 	case s.after == nil:
-		return &core.Version{}, p.remove(ctx, s)
+		return p.remove(ctx, s)
 	}
 	return p.patch(ctx, s.before, s.after)
 }
 
 var errReplaced = errors.New("has been replaced")
 
-// remove deletes a Record. What is read before may have to come again, with all that it has.
-func (p *plan) remove(ctx context.Context, s *step) error {
+// remove deletes a Record. What is read before may have to come again, with all that it has. One that is gone already
+// is not waited for: the World may have seen that before anybody watched, or sees it before all that is written now.
+func (p *plan) remove(ctx context.Context, s *step) (*core.Version, error) {
 	whole := &v1alpha1.Record{}
 	err := p.Live.Get(ctx, client.ObjectKeyFromObject(s.before), whole)
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil
+		return nil, nil
 	case err != nil:
-		return fmt.Errorf("reading Record %s/%s: %w", s.before.Namespace, s.before.Name, err)
+		return nil, fmt.Errorf("reading Record %s/%s: %w", s.before.Namespace, s.before.Name, err)
 	case whole.UID != s.before.UID && s.before.UID != "": // "": its creation was not answered
-		return fmt.Errorf("the Record %s/%s %w", s.before.Namespace, s.before.Name, errReplaced)
+		return nil, fmt.Errorf("the Record %s/%s %w", s.before.Namespace, s.before.Name, errReplaced)
 	}
 	s.before = whole
-	if err := p.Objects.Delete(ctx, whole); err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("removing a Record: %w", err)
+	if err := p.Objects.Delete(ctx, whole); apierrors.IsNotFound(err) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("removing a Record: %w", err)
 	}
-	return nil
+	return &core.Version{}, nil
 }
 
 // attempts are how often a Record is changed that somebody else changes, too.

@@ -13,7 +13,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	"github.com/zonefold/zonefold/internal/update"
 )
@@ -105,5 +107,20 @@ func TestWhatTheAPIServerRefusesForGood(t *testing.T) {
 		if got != c.want || got && (refusal.Rcode != update.Refused || !strings.Contains(refusal.Text, c.err.Error())) {
 			t.Errorf("%s: %v", c.sentence, refusal)
 		}
+	}
+}
+
+// nothing is an API server without objects.
+type nothing struct{ client.Reader }
+
+func (nothing) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+	return apierrors.NewNotFound(schema.GroupResource{Group: "kubi.zone", Resource: "records"}, key.Name)
+}
+
+func TestWhatIsGoneAlreadyIsNotWaitedFor(t *testing.T) {
+	p := &plan{Updates: &Updates{Config: Config{Live: nothing{}}}}
+	goes := &step{before: &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "www", UID: "1"}}}
+	if version, err := p.step(t.Context(), goes); version != nil || err != nil {
+		t.Errorf("%v is waited for: %v", version, err)
 	}
 }
