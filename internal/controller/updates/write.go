@@ -173,7 +173,16 @@ func (p *plan) step(ctx context.Context, s *step) (*core.Version, error) {
 	return p.patch(ctx, s.before, s.after)
 }
 
-var errReplaced = errors.New("has been replaced")
+var errReplaced = errors.New("has been replaced, or is none of updates any more")
+
+// still returns an errReplaced if a Record that was read again is another one, or people have taken it over.
+func (p *plan) still(before, now *v1alpha1.Record) error {
+	same := before.UID == now.UID || before.UID == "" // "": its creation was not answered
+	if same && now.Labels[zonefold.UpdateLabel] == p.label {
+		return nil
+	}
+	return fmt.Errorf("the Record %s/%s %w", before.Namespace, before.Name, errReplaced)
+}
 
 // remove deletes a Record. What is read before may have to come again, with all that it has. One that is gone already
 // is not waited for: the World may have seen that before anybody watched, or sees it before all that is written now.
@@ -185,8 +194,9 @@ func (p *plan) remove(ctx context.Context, s *step) (*core.Version, error) {
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("reading Record %s/%s: %w", s.before.Namespace, s.before.Name, err)
-	case whole.UID != s.before.UID && s.before.UID != "": // "": its creation was not answered
-		return nil, fmt.Errorf("the Record %s/%s %w", s.before.Namespace, s.before.Name, errReplaced)
+	}
+	if err := p.still(s.before, whole); err != nil {
+		return nil, err
 	}
 	s.before = whole
 	if err := p.Objects.Delete(ctx, whole); apierrors.IsNotFound(err) {
@@ -230,8 +240,8 @@ func (p *plan) patch(ctx context.Context, before, after *v1alpha1.Record) (*core
 		if err := p.Live.Get(ctx, client.ObjectKeyFromObject(before), live); err != nil {
 			return nil, fmt.Errorf("reading Record %s/%s: %w", before.Namespace, before.Name, err)
 		}
-		if live.UID != before.UID {
-			return nil, fmt.Errorf("the Record %s/%s %w", before.Namespace, before.Name, errReplaced)
+		if err := p.still(before, live); err != nil {
+			return nil, err
 		}
 	}
 	return nil, fmt.Errorf("changing a Record: %w", err)

@@ -13,9 +13,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	"github.com/zonefold/zonefold/internal/update"
 )
@@ -110,17 +112,39 @@ func TestWhatTheAPIServerRefusesForGood(t *testing.T) {
 	}
 }
 
-// nothing is an API server without objects.
-type nothing struct{ client.Reader }
-
-func (nothing) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
-	return apierrors.NewNotFound(schema.GroupResource{Group: "kubi.zone", Resource: "records"}, key.Name)
+// stored is an API server that has one Record, or none.
+type stored struct {
+	client.Reader
+	record *v1alpha1.Record
 }
 
-func TestWhatIsGoneAlreadyIsNotWaitedFor(t *testing.T) {
-	p := &plan{Updates: &Updates{Config: Config{Live: nothing{}}}}
-	goes := &step{before: &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "www", UID: "1"}}}
-	if version, err := p.step(t.Context(), goes); version != nil || err != nil {
-		t.Errorf("%v is waited for: %v", version, err)
+func (s stored) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	if s.record == nil {
+		return apierrors.NewNotFound(schema.GroupResource{Group: "kubi.zone", Resource: "records"}, key.Name)
+	}
+	s.record.DeepCopyInto(into.(*v1alpha1.Record))
+	return nil
+}
+
+func TestWhatIsNotAsItWasPlannedIsNotRemoved(t *testing.T) {
+	record := func(uid types.UID, label string) *v1alpha1.Record {
+		return &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "www", UID: uid,
+			Labels: map[string]string{zonefold.UpdateLabel: label}}}
+	}
+	for _, c := range []struct {
+		sentence string
+		now      *v1alpha1.Record
+		want     error
+	}{
+		{"it is gone already, and nobody waits for that", nil, nil},
+		{"another one has its name", record("2", zonefold.UpdateRFC2136), errReplaced},
+		{"people have taken it over", record("1", ""), errReplaced},
+		{"it is a Record of external-dns now", record("1", zonefold.UpdateExternalDNS), errReplaced},
+	} {
+		p := &plan{Updates: &Updates{Config: Config{Live: stored{record: c.now}}}, label: zonefold.UpdateRFC2136}
+		version, err := p.step(t.Context(), &step{before: record("1", zonefold.UpdateRFC2136)})
+		if version != nil || !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, %v", c.sentence, version, err)
+		}
 	}
 }
