@@ -43,7 +43,8 @@ func (o *objects) Snapshot(id ID) (Snapshot, bool) {
 	if z == nil || !z.accepted() {
 		return Snapshot{}, false
 	}
-	return Snapshot{ID: z.ID, Name: z.node.name, Sets: z.sets, SOA: z.soa, Hash: z.hash.sum}, true
+	ds := z.node.cell(z).ds()
+	return Snapshot{ID: z.ID, Name: z.node.name, Sets: z.sets, SOA: z.soa, Hash: z.hash.sum, DS: ds}, true
 }
 
 // Adopted calls yield for every claim that the Zone adopted, in no order.
@@ -157,4 +158,5 @@ type Snapshot struct {
 	Sets rr.Sets // without the SOA
 	SOA  rr.SOA  // Serial is 0
 	Hash string  // over Sets
+	DS   rr.Set  // of the Zone's own name, which belongs into the zone above and is not in Sets
 }

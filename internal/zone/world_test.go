@@ -142,6 +142,9 @@ func TestServedListsTheClaimsThatTheServersOfAZoneHave(t *testing.T) {
 		if want := []string{step.above, step.below, step.dsAbove, step.dsHas, "", "www"}; !slices.Equal(got, want) {
 			t.Errorf("%s: they have %q, want %q", step.sentence, got, want)
 		}
+		if s, _ := w.Snapshot(ID{KindZone, "dns", "example"}); (len(s.DS.Data) > 0) != (step.dsAbove+step.dsHas != "") {
+			t.Errorf("%s: the DS is %v", step.sentence, s.DS)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -201,5 +202,48 @@ record a/www: {domainName: www.example.org., type: A, rdata: 192.0.2.80}`)
 		}
 		first.Wait()
 		s.answers("h.dyn.example.org. CNAME", "www.example.org.")
+	}
+}
+
+// A DS is written in the zone that it is about, and served by the one above.
+func TestUpdatesOfTheDSOfAZone(t *testing.T) {
+	s := newStage(t)
+	s.mayUpdate()
+	s.bind = s.ownServer()
+	s.secret(testoperator.Namespace, s.prefix+"dhcp", updateSecret, nil)
+	s.apply(`backend b: {embedded: {update: [{keyName: dhcp, secretRef: {name: ~dhcp}, namespace: ~b}]}}
+zone a/up: {domainName: up.example.org., backendRefs: [{name: ~b}], delegations: [{namespace: ~b, zones: ["sub"]}]}
+zone b/sub: {domainName: sub.up.example.org., backendRefs: [{name: ~b}],
+  delegations: [{namespace: ~b, records: [{pattern: "@"}]}]}
+record b/ns: {domainName: sub.up.example.org., type: NS, rdata: ns.example.net.}`)
+	s.answers("sub.up.example.org. NS", "ns.example.net.")
+	const one, two = "60485 8 2 " + "D4B7D520E7BB5F0F67674A0CCEB1E3E0614B93C4F9E99B8383F6A1E4469DA50A",
+		"60486 8 2 " + "D4B7D520E7BB5F0F67674A0CCEB1E3E0614B93C4F9E99B8383F6A1E4469DA50A"
+	ds := func(data string) []dns.RR { return s.data("sub.up.example.org. 60 DS " + data) }
+	for _, c := range []struct {
+		sentence string
+		fill     func(*dns.Msg)
+		rcode    string
+		want     []string
+	}{
+		{"it comes", func(m *dns.Msg) { m.Insert(ds(one)) }, "NOERROR", []string{one}},
+		{"it is there already", func(m *dns.Msg) { m.Insert(ds(one)) }, "NOERROR", []string{one}},
+		{"there should be none", func(m *dns.Msg) { m.RRsetNotUsed(ds(one)) }, "YXRRSET", []string{one}},
+		{"another one comes", func(m *dns.Msg) { m.Insert(ds(two)) }, "NOERROR", []string{one, two}},
+		{"one goes", func(m *dns.Msg) { m.Remove(ds(one)) }, "NOERROR", []string{two}},
+		{"the set goes", func(m *dns.Msg) { m.RemoveRRset(ds(two)) }, "NOERROR", nil},
+	} {
+		if got := s.replay(s.signed(func(m *dns.Msg) {
+			m.Question[0].Name = s.text("sub.up.example.org.")
+			c.fill(m)
+		})); got != c.rcode {
+			t.Errorf("%s: it is answered with %s", c.sentence, got)
+		}
+		s.answers("sub.up.example.org. DS", slices.Clone(c.want)...)
+		made := s.kubectl("get", "records.kubi.zone", "-n", s.prefix+"b", "-l", "zonefold.dev/update=true", "-o",
+			"jsonpath={.items[*].metadata.name}")
+		if len(strings.Fields(made)) != len(c.want) {
+			t.Errorf("%s: the Records are %s", c.sentence, made)
+		}
 	}
 }

@@ -132,8 +132,13 @@ func (u *Updates) carryOut(ctx context.Context, r Request) error {
 	}
 	p := &plan{Updates: u, namespace: r.Namespace, label: zonefold.UpdateRFC2136, digest: r.Digest(), zone: id, held: held}
 	before := update.Content{SOA: answered.SOA, Sets: content.Sets}
+	if content.DS.Data != nil { // it is served by the zone above, and made and deleted in this one
+		all := content.Sets.Txn()
+		all.Put(content.DS)
+		before.Sets = all.Sets()
+	}
 	if refusal := m.Check(before); refusal != nil {
-		begun, err := p.begun(ctx, m, content.Sets)
+		begun, err := p.begun(ctx, m, before.Sets)
 		switch {
 		case err != nil:
 			return err
