@@ -97,23 +97,36 @@ func (u *Updates) ChangeEndpoints(ctx context.Context, namespace string, c endpo
 	if err := u.undoings.room(); err != nil {
 		return err
 	}
-	held, err := u.names.take(ctx, names)
-	if err != nil {
-		return fmt.Errorf("waiting for another update of the same names: %w", err)
+	for len(names) > 0 {
+		held, busy, err := u.names.takeFree(ctx, names, 1)
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("other updates of %s and %d more names are not done yet: %w", names[0],
+				len(names)-1, err))
+			break
+		}
+		wrong = append(wrong, u.changeNames(ctx, namespace, held, wishes)...)
+		names = busy
 	}
+	return errors.Join(wrong...)
+}
+
+// changeNames carries out what is wanted of the names of a hold.
+func (u *Updates) changeNames(ctx context.Context, namespace string, held *hold,
+	wishes map[dnsname.Name]*wish) (wrong []error) {
 	defer held.free()
 	made, err := u.made(ctx, namespace)
 	if err != nil {
-		return err
+		return []error{err}
 	}
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	slots := make(chan struct{}, writers)
-	for _, name := range names {
+	for _, name := range held.all {
 		slots <- struct{}{}
 		all.Go(func() {
 			defer func() { <-slots }()
-			p := &plan{Updates: u, namespace: namespace, label: zonefold.UpdateExternalDNS, lenient: true, held: held}
+			p := &plan{Updates: u, namespace: namespace, label: zonefold.UpdateExternalDNS, lenient: true,
+				held: held.of(name)}
 			p.turn(made[name], wishes[name])
 			if err := p.write(ctx); err != nil {
 				mu.Lock()
@@ -123,7 +136,7 @@ func (u *Updates) ChangeEndpoints(ctx context.Context, namespace string, c endpo
 		})
 	}
 	all.Wait()
-	return errors.Join(wrong...)
+	return wrong
 }
 
 // writers is how many names, or Records of one update, are written at one time.

@@ -80,29 +80,37 @@ func (g *remembered) forget(now time.Time) {
 // names are those that updates are at: two of one name take turns, others do not wait for each other.
 type names struct {
 	mu    sync.Mutex
-	held  map[dnsname.Name]struct{}
-	freed chan struct{} // closed when some are
+	held  map[dnsname.Name]int // how many are done with a name before it is free
+	freed chan struct{}        // closed when some are
 }
 
-func newNames() *names { return &names{held: map[dnsname.Name]struct{}{}, freed: make(chan struct{})} }
+func newNames() *names { return &names{held: map[dnsname.Name]int{}, freed: make(chan struct{})} }
 
-// A hold keeps names until everybody who has it is done.
+// A hold keeps names until it is free, and each share of it.
 type hold struct {
 	names *names
 	all   []dnsname.Name
-	users int
 }
 
 // take waits until nobody is at any of some names.
 func (n *names) take(ctx context.Context, all []dnsname.Name) (*hold, error) {
+	h, _, err := n.takeFree(ctx, all, len(all))
+	return h, err
+}
+
+// takeFree waits until at least so many of some names are free, and takes those that are. It returns the others, too.
+func (n *names) takeFree(ctx context.Context, all []dnsname.Name, least int) (h *hold, busy []dnsname.Name, err error) {
 	for {
+		h, busy = &hold{names: n}, nil
 		n.mu.Lock()
-		busy := false
 		for _, name := range all {
-			_, held := n.held[name]
-			busy = busy || held
+			if n.held[name] > 0 {
+				busy = append(busy, name)
+			} else {
+				h.all = append(h.all, name)
+			}
 		}
-		if !busy {
+		if len(h.all) >= least {
 			break
 		}
 		freed := n.freed
@@ -110,32 +118,36 @@ func (n *names) take(ctx context.Context, all []dnsname.Name) (*hold, error) {
 		select {
 		case <-freed:
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return nil, all, ctx.Err()
 		}
 	}
 	defer n.mu.Unlock()
-	for _, name := range all {
-		n.held[name] = struct{}{}
+	for _, name := range h.all {
+		n.held[name] = 1
 	}
-	return &hold{n, all, 1}, nil
+	return h, busy, nil
 }
+
+// of is the part of a hold that keeps one name.
+func (h *hold) of(name dnsname.Name) *hold { return &hold{h.names, []dnsname.Name{name}} }
 
 // share has somebody else keep the names as well, who calls free.
 func (h *hold) share() {
 	h.names.mu.Lock()
 	defer h.names.mu.Unlock()
-	h.users++
+	for _, name := range h.all {
+		h.names.held[name]++
+	}
 }
 
 func (h *hold) free() {
 	n := h.names
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if h.users--; h.users > 0 {
-		return
-	}
 	for _, name := range h.all {
-		delete(n.held, name)
+		if n.held[name]--; n.held[name] == 0 {
+			delete(n.held, name)
+		}
 	}
 	close(n.freed)
 	n.freed = make(chan struct{})

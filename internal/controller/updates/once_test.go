@@ -2,15 +2,21 @@ package updates
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/controller/core"
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/endpoint"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/update"
 )
@@ -120,6 +126,67 @@ func TestUpdatesOfOneNameTakeTurns(t *testing.T) {
 	if len(n.held) > 0 {
 		t.Errorf("%v are held", n.held)
 	}
+}
+
+func TestNamesThatAreFreeDoNotWaitForOthers(t *testing.T) {
+	n := newNames()
+	a, b, c := mustName(t, "a.example."), mustName(t, "b.example."), mustName(t, "c.example.")
+	held, err := n.take(t.Context(), []dnsname.Name{a})
+	if err != nil {
+		t.Fatal(err)
+	}
+	some, busy, err := n.takeFree(t.Context(), []dnsname.Name{a, b, c}, 1)
+	if err != nil || !slices.Equal(some.all, []dnsname.Name{b, c}) || !slices.Equal(busy, []dnsname.Name{a}) {
+		t.Fatalf("%v are free, and %v are not: %v", some, busy, err)
+	}
+	short, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, busy, err := n.takeFree(short, []dnsname.Name{a, b}, 1); err == nil || len(busy) != 2 {
+		t.Errorf("there is more to take than %v", busy)
+	}
+	one := some.of(b)
+	one.share()
+	some.free()
+	got, busy, err := n.takeFree(short, []dnsname.Name{b, c}, 1)
+	if err != nil || !slices.Equal(got.all, []dnsname.Name{c}) {
+		t.Fatalf("who keeps one name keeps %v: %v", busy, err)
+	}
+	got.free()
+	one.free()
+	held.free()
+	if len(n.held) > 0 {
+		t.Errorf("%v are held", n.held)
+	}
+}
+
+// listed counts how often Records are listed, of which there are none.
+type listed struct {
+	client.Reader
+	times int
+}
+
+func (l *listed) List(context.Context, client.ObjectList, ...client.ListOption) error {
+	l.times++
+	return nil
+}
+
+func TestANameThatIsBusyKeepsNoOtherOneWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		live := &listed{}
+		u := &Updates{Config: Config{Live: live, Core: core.New(core.Config{Clock: time.Now})}, names: newNames(),
+			undoings: newTestUndoings(t)}
+		if _, err := u.names.take(t.Context(), []dnsname.Name{mustName(t, "busy.example.")}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		err := u.ChangeEndpoints(ctx, "a", endpoint.Changes{Delete: []endpoint.Endpoint{
+			{DNSName: "busy.example", RecordType: "A", Targets: []string{"192.0.2.1"}},
+			{DNSName: "free.example", RecordType: "A", Targets: []string{"192.0.2.2"}}}})
+		if err == nil || !strings.Contains(err.Error(), "of busy.example. and 0 more names") || live.times != 1 {
+			t.Errorf("%d are looked at: %v", live.times, err)
+		}
+	})
 }
 
 func TestNamesOfRecords(t *testing.T) {
