@@ -2,6 +2,7 @@ package sources
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -54,18 +55,24 @@ func (w *Wish) asks(at origin) bool {
 
 // Lost returns the names that the object asks for and for which it has no address: what was there before another
 // operator knows only, or the zones.
-func (w *Wish) Lost() []string {
+func (w *Wish) Lost() []string { return slices.Sorted(maps.Keys(w.lost())) }
+
+// lost returns those names, each with what is to have an address for it: of several the first by its name.
+func (w *Wish) lost() map[string]string {
 	has := map[origin]bool{}
 	for _, e := range w.Endpoints {
 		has[origin{e.Host, e.From}] = true
 	}
-	var out []string
+	out := map[string]string{}
 	for at := range w.asked {
-		if !has[at] && at.host != "" {
-			out = append(out, at.host)
+		if has[at] || at.host == "" {
+			continue
+		}
+		if from, is := out[at.host]; !is || at.from < from {
+			out[at.host] = at.from
 		}
 	}
-	return unique(out)
+	return out
 }
 
 // LostBy returns the names for which objects have no address, as they write them.
@@ -93,23 +100,12 @@ func RestoreAll(wishes []*Wish, published map[string][]rr.Set) {
 		}
 	}
 	for _, w := range wishes {
-		for _, host := range w.Lost() {
+		for host, from := range w.lost() {
 			for _, set := range published[host] {
 				set = set.But(others[set.Key()])
 				ttl := set.TTL
-				w.Restore(Endpoint{Host: host, Type: set.Type, Targets: set.Data, TTL: &ttl})
+				w.add(Endpoint{Host: host, Type: set.Type, Targets: set.Data, TTL: &ttl, From: from})
 			}
-		}
-	}
-}
-
-// Restore adds what the zones say that there was at a name that the object has lost.
-func (w *Wish) Restore(e Endpoint) {
-	for at := range w.asked {
-		if at.host == e.Host {
-			e.From = at.from
-			w.add(e)
-			return
 		}
 	}
 }

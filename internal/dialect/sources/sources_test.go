@@ -292,13 +292,20 @@ func TestWhatIsLostStays(t *testing.T) {
 	}
 }
 
-func TestOfTwoGatewaysOneMayLoseItsAddress(t *testing.T) {
-	other := strings.NewReplacer("name: gate", "name: two", "192.0.2.7", "192.0.2.8").Replace(gate)
-	route := `{kind: HTTPRoute, metadata: {name: r}, spec: {parentRefs: [{name: gate}, {name: two}], hostnames: [a.example.org]},
+// routeOfTwo is accepted by two Gateways, gate and two.
+const routeOfTwo = `{kind: HTTPRoute, metadata: {name: r},
+		spec: {parentRefs: [{name: gate}, {name: two}], hostnames: [a.example.org]},
 		status: {parents: [
 		{parentRef: {name: gate}, controllerName: c, conditions: [{type: Accepted, status: "True", reason: R, message: "", lastTransitionTime: null}]},
 		{parentRef: {name: two}, controllerName: c, conditions: [{type: Accepted, status: "True", reason: R, message: "", lastTransitionTime: null}]}]}}`
-	v := world(t, Options{}, gate+"\n---\n"+other+"\n---\n"+route)
+
+func twoGateways() (first, second string) {
+	return gate, strings.NewReplacer("name: gate", "name: two", "192.0.2.7", "192.0.2.8").Replace(gate)
+}
+
+func TestOfTwoGatewaysOneMayLoseItsAddress(t *testing.T) {
+	gate, other := twoGateways()
+	v := world(t, Options{}, gate+"\n---\n"+other+"\n---\n"+routeOfTwo)
 	id := zone.ID{Kind: "HTTPRoute", Namespace: "a", Name: "r"}
 	before, _ := v.Wish(id)
 	if changed := v.Put(object(t, strings.Replace(other, "{value: 192.0.2.8}", "", 1))); !slices.Contains(changed, id) {
@@ -312,14 +319,41 @@ func TestOfTwoGatewaysOneMayLoseItsAddress(t *testing.T) {
 	}
 }
 
+func TestOfTwoGatewaysTheOneThatHasLostItsAddressGetsWhatWasPublished(t *testing.T) {
+	gate, other := twoGateways()
+	for _, c := range []struct{ has, lost, was string }{{gate, other, "192.0.2.8"}, {other, gate, "192.0.2.7"}} {
+		lost := strings.Replace(c.lost, "{value: "+c.was+"}", "", 1)
+		v := world(t, Options{}, c.has+"\n---\n"+lost+"\n---\n"+routeOfTwo)
+		id := zone.ID{Kind: "HTTPRoute", Namespace: "a", Name: "r"}
+		before, _ := v.Wish(id)
+		all := setOf(t, "a.example.org.", "192.0.2.7", "192.0.2.8")
+		RestoreAll([]*Wish{before}, map[string][]rr.Set{"a.example.org": {all}})
+		after, _ := v.Wish(id) // something has changed that does not matter
+		after.Keep(before.Endpoints)
+		if got := after.Claims(); len(got) != 1 || !slices.Equal(got[0].Data, all.Data) {
+			t.Errorf("without %s it asks for %+v", c.was, got)
+		}
+	}
+}
+
+// setOf returns a set of A records.
+func setOf(t *testing.T, name string, data ...string) rr.Set {
+	t.Helper()
+	n, err := dnsname.Parse(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rr.NewSet(rr.Key{Name: n, Type: rr.TypeA}, 60, data...)
+}
+
 func TestWhatWasPublishedBeforeIsRestored(t *testing.T) {
 	v := world(t, Options{}, `{kind: Ingress, metadata: {name: i}, spec: {rules: [{host: A.example.org}]}}`)
 	w, _ := v.Wish(zone.ID{Kind: "Ingress", Namespace: "a", Name: "i"})
 	if got := w.Lost(); !slices.Equal(got, []string{"A.example.org"}) {
 		t.Fatalf("it has lost %q", got)
 	}
-	w.Restore(Endpoint{Host: "A.example.org", Type: typeOf("192.0.2.1"), Targets: []string{"192.0.2.1"}})
-	if got := linesOf(w); !slices.Equal(got, []string{"Ingress a/i: a.example.org. A 192.0.2.1"}) {
+	RestoreAll([]*Wish{w}, map[string][]rr.Set{"A.example.org": {setOf(t, "a.example.org.", "192.0.2.1")}})
+	if got := linesOf(w); !slices.Equal(got, []string{"Ingress a/i: a.example.org. A 192.0.2.1 ttl 60"}) {
 		t.Errorf("it asks for %q", got)
 	}
 }
@@ -339,11 +373,7 @@ func TestWhatOthersHaveByNowIsNotRestored(t *testing.T) {
 		"a.example.org": {"192.0.2.1", "192.0.2.2"},
 		"b.example.org": {"192.0.2.2"}, // both had it
 	} {
-		name, err := dnsname.Parse(host + ".")
-		if err != nil {
-			t.Fatal(err)
-		}
-		published[host] = []rr.Set{rr.NewSet(rr.Key{Name: name, Type: rr.TypeA}, 60, data...)}
+		published[host] = []rr.Set{setOf(t, host+".", data...)}
 	}
 	RestoreAll([]*Wish{lost, other}, published)
 	if got := linesOf(lost); !slices.Equal(got, []string{
