@@ -20,33 +20,40 @@ func (w *Wish) Keep(before []Endpoint) {
 		has[origin{e.Host, e.From}] = true
 	}
 	kept := map[string]bool{}
-	for _, e := range before {
-		at := origin{e.Host, e.From}
-		if !has[at] && w.asks(at) {
-			w.add(e)
-			kept[e.Host] = true
+	keep := func(counts func(origin) bool) {
+		for _, e := range before {
+			if counts(origin{e.Host, e.From}) {
+				w.add(e)
+				kept[e.Host] = true
+			}
 		}
 	}
+	keep(func(at origin) bool {
+		_, asked := w.asked[at]
+		return !has[at] && (asked || w.mayAsk(at.host, func(from string) bool { return from == at.from }))
+	})
+	asked, leads := map[string]bool{}, map[string]bool{}
+	for at := range w.asked {
+		asked[at.host] = true
+	}
+	for _, e := range w.Endpoints {
+		leads[e.Host] = true
+	}
+	keep(func(at origin) bool { // at a Gateway that the route has left for one without an address
+		return !leads[at.host] && (asked[at.host] || w.mayAsk(at.host, func(string) bool { return true }))
+	})
 	if len(kept) == 0 {
 		return
 	}
-	names := make([]string, 0, len(kept))
-	for name := range kept {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(kept))
 	w.note(AddressLost, "has no address for %s at the moment; the records stay as they are until it has one, or no "+
 		"longer asks for the name", strings.Join(names[:min(len(names), zone.MaxNotes)], ", "))
 }
 
-// asks reports whether the object asks for a name. Of a Gateway that nobody knows, any name may be one that the route
-// asks for by a wildcard.
-func (w *Wish) asks(at origin) bool {
-	if _, is := w.asked[at]; is {
-		return true
-	}
+// mayAsk reports whether a name may be one that a route asks for by a wildcard, of Gateways that nobody knows.
+func (w *Wish) mayAsk(host string, of func(from string) bool) bool {
 	for asked, certain := range w.asked {
-		if !certain && asked.from == at.from && (asked.host == "" || within(at.host, asked.host)) {
+		if !certain && of(asked.from) && (asked.host == "" || within(host, asked.host)) {
 			return true
 		}
 	}

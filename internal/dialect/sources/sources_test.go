@@ -238,6 +238,7 @@ func TestWhatIsLostStays(t *testing.T) {
 		return `{kind: Service, metadata: {name: s, annotations: {hostname: "` + hosts + `"}}, spec: {type: LoadBalancer}, status: {loadBalancer: {ingress: [` + status + `]}}}`
 	}
 	const lost = "AddressLost"
+	_, two := twoGateways()
 	for _, c := range []struct {
 		name, before, after, gone, want string
 		options                         Options
@@ -258,6 +259,17 @@ func TestWhatIsLostStays(t *testing.T) {
 			want: "a.example.org. A 192.0.2.7 " + lost},
 		{name: "a route that nobody accepts", before: gate + "\n---\n" + route + accepted + "}",
 			after: route + "status: {parents: []}}", want: "a.example.org. A 192.0.2.7 " + lost},
+		{name: "a route that goes to a Gateway that has not accepted it yet",
+			before: gate + "\n---\n" + two + "\n---\n" + route + accepted + "}",
+			after:  strings.Replace(route, "name: gate", "name: two", 1) + "status: {parents: []}}",
+			want:   "a.example.org. A 192.0.2.7 " + lost},
+		{name: "a route that goes to a Gateway that does not exist yet",
+			before: gate + "\n---\n" + route + accepted + "}",
+			after:  strings.Replace(route, "name: gate", "name: two", 1) + "status: {parents: []}}",
+			want:   "a.example.org. A 192.0.2.7 " + lost},
+		{name: "but not when that has accepted it", before: gate + "\n---\n" + two + "\n---\n" + route + accepted + "}",
+			after: strings.ReplaceAll(route+accepted+"}", "name: gate", "name: two"),
+			want:  "a.example.org. A 192.0.2.8"},
 		{name: "but not at a listener that has another name now", before: gate + "\n---\n" + route + accepted + "}",
 			after: strings.Replace(gate, "*.example.org", "*.example.net", 1)},
 	} {
