@@ -48,6 +48,7 @@ func (s *server) known(next func(http.ResponseWriter, *http.Request, string)) ht
 		accept := r.Header.Get("Accept")
 		switch {
 		case refusal != "":
+			w.Header().Set("WWW-Authenticate", `Basic realm="external-dns"`) // RFC 9110 §15.5.2
 			http.Error(w, refusal, http.StatusUnauthorized)
 		case strings.Contains(accept, "external.dns.webhook") &&
 			!strings.Contains(strings.ReplaceAll(accept, " ", ""), endpoint.MediaType):

@@ -77,5 +77,8 @@ func TestWhoAsksAndHow(t *testing.T) {
 		if w.Code != c.status || !strings.Contains(w.Body.String(), c.says) {
 			t.Errorf("%s: %d %s", c.name, w.Code, w.Body)
 		}
+		if asks := w.Header().Get("WWW-Authenticate") != ""; asks != (c.status == http.StatusUnauthorized) {
+			t.Errorf("%s: the header says that a token is needed: %t", c.name, asks)
+		}
 	}
 }
