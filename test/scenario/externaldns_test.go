@@ -227,6 +227,19 @@ record b/own: {domainName: own.apps.example.org., type: A, rdata: 192.0.2.82}`)
 			s.t.Errorf("a client of dynamic updates is told %q of the records of external-dns", got)
 		}
 	})
+	s.step("who had a token that is taken back is told so", func() {
+		s.kubectl("delete", "secret", s.prefix+"token", "-n", testoperator.Namespace)
+		s.eventually("the token is not known any more", func() string {
+			status, said := h.call(http.MethodGet, "/records", "")
+			return unless(status == http.StatusUnauthorized, fmt.Sprintf("%d: %.100s", status, said))
+		})
+		s.cond("backend b", "Ready", "False SecretNotFound", "embedded.externalDNS[0]", "~token")
+		s.secret(testoperator.Namespace, s.prefix+"token", externalDNSToken, nil)
+		s.eventually("the token is known again", func() string {
+			status, said := h.call(http.MethodGet, "/records", "")
+			return unless(status == http.StatusOK, fmt.Sprintf("%d: %.100s", status, said))
+		})
+	})
 	s.step("a body that is no such thing is refused", func() {
 		for body, want := range map[string]int{`{"create":`: 400, `[]`: 400, `{"create":[` + strings.Repeat(`{},`, 8<<20) +
 			`{}]}`: 413} {

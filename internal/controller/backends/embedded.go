@@ -52,34 +52,12 @@ func (r resolver) embeddedServer(spec *v1alpha1.Embedded) (Settings, *controller
 			"This operator is not a name server; start it with --dns-bind-address, such as :5353, or use another kind of "+
 				"server.")
 	}
-	out := &EmbeddedSettings{}
-	for i, rule := range spec.Transfer {
-		t, trouble := r.transfer(rule)
-		if trouble != nil {
-			return Settings{}, at(trouble, "transfer", i)
-		}
-		out.Transfer = append(out.Transfer, t)
-	}
-	for i, target := range spec.Notify {
-		n, trouble := r.notify(target)
-		if trouble != nil {
-			return Settings{}, at(trouble, "notify", i)
-		}
-		out.Notify = append(out.Notify, n)
-	}
-	for i, rule := range spec.Update {
-		key, trouble := r.key(&rule.TSIG)
-		if trouble != nil {
-			return Settings{}, at(trouble, "update", i)
-		}
-		out.Update = append(out.Update, UpdateSettings{key, rule.Namespace})
-	}
-	for i, rule := range spec.ExternalDNS {
-		token, trouble := r.token(rule)
-		if trouble != nil {
-			return Settings{}, at(trouble, "externalDNS", i)
-		}
-		out.ExternalDNS = append(out.ExternalDNS, token)
+	var trouble *controller.Outcome
+	out := &EmbeddedSettings{
+		Transfer:    entries("transfer", spec.Transfer, r.transfer, &trouble),
+		Notify:      entries("notify", spec.Notify, r.notify, &trouble),
+		Update:      entries("update", spec.Update, r.update, &trouble),
+		ExternalDNS: entries("externalDNS", spec.ExternalDNS, r.token, &trouble),
 	}
 	if spec.CatalogZone != "" {
 		name, err := dnsname.Parse(strings.TrimSuffix(spec.CatalogZone, ".") + ".")
@@ -89,7 +67,27 @@ func (r resolver) embeddedServer(spec *v1alpha1.Embedded) (Settings, *controller
 		}
 		out.Catalog = name
 	}
-	return Settings{Embedded: out}, nil
+	return Settings{Embedded: out}, trouble
+}
+
+// entries reads those of a list that can be read, and says what is wrong with the first that cannot: that one lets
+// nobody in, lest somebody whose Secret is deleted is let in on.
+func entries[Rule, Read any](list string, rules []Rule, read func(Rule) (Read, *controller.Outcome),
+	trouble **controller.Outcome) (out []Read) {
+	for i, rule := range rules {
+		entry, wrong := read(rule)
+		if wrong == nil {
+			out = append(out, entry)
+		} else if *trouble == nil {
+			*trouble = at(wrong, list, i)
+		}
+	}
+	return out
+}
+
+func (r resolver) update(rule v1alpha1.UpdateRule) (UpdateSettings, *controller.Outcome) {
+	key, trouble := r.key(&rule.TSIG)
+	return UpdateSettings{key, rule.Namespace}, trouble
 }
 
 func (r resolver) token(rule v1alpha1.ExternalDNSRule) (TokenSettings, *controller.Outcome) {

@@ -38,7 +38,7 @@ func (p *Policies) Run(ctx context.Context) error {
 	return nil
 }
 
-// look resolves one Backend anew. What cannot be resolved leaves what was.
+// look resolves one Backend anew. An entry that cannot be resolved lets nobody in.
 func (p *Policies) look(ctx context.Context, name string) {
 	p.looked.Lock()
 	defer p.looked.Unlock()
@@ -55,9 +55,9 @@ func (p *Policies) look(ctx context.Context, name string) {
 		p.Log.Error("reading a Backend", "backend", name, "error", err)
 		return
 	}
-	settings, _, _, trouble := p.settings(ctx, &backend)
-	if trouble != nil {
-		return
+	settings, _, _, _ := p.settings(ctx, &backend)
+	if settings.Embedded == nil {
+		return // what was stays
 	}
 	if old, ok := p.known[name]; ok && reflect.DeepEqual(old, *settings.Embedded) {
 		return

@@ -125,6 +125,28 @@ func TestWhatABackendIsReachedWith(t *testing.T) {
 	}
 }
 
+func TestAnEntryWithoutItsSecretLetsNobodyIn(t *testing.T) {
+	var spec v1alpha1.BackendSpec
+	err := yaml.Unmarshal([]byte(`{embedded: {
+		transfer: [{addresses: [192.0.2.1], tsig: {keyName: lost., secretRef: {name: lost}}}, {addresses: [192.0.2.2]}],
+		update: [{keyName: lost., secretRef: {name: lost}, namespace: a},
+			{keyName: k., secretRef: {name: one}, namespace: b}],
+		externalDNS: [{secretRef: {name: one}, namespace: c}, {secretRef: {name: lost}, namespace: d}]}}`), &spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, trouble := resolver{namespace: "system", embedded: true, secrets: stored}.settings(&spec)
+	if trouble == nil || trouble.Reason != controller.ReasonSecretNotFound ||
+		!strings.HasPrefix(trouble.Message, "embedded.transfer[0]: Secret system/lost") {
+		t.Errorf("the first trouble is not told: %v", trouble)
+	}
+	e := s.Embedded
+	if e == nil || len(e.Transfer) != 1 || len(e.Transfer[0].Addresses) != 1 || len(e.Update) != 1 ||
+		e.Update[0].Namespace != "b" || len(e.ExternalDNS) != 1 || e.ExternalDNS[0].Namespace != "c" {
+		t.Errorf("they are let in: %+v", e)
+	}
+}
+
 func reached(r resolver, spec *v1alpha1.BackendSpec) string {
 	s, trouble := r.settings(spec)
 	switch {
