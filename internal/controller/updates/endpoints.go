@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -27,16 +28,17 @@ func (u *Updates) Endpoints(ctx context.Context, namespace string) ([]endpoint.E
 	if err != nil {
 		return nil, err
 	}
-	sets := rr.Sets{}.Txn()
+	ttls, data := map[rr.Key]uint32{}, map[rr.Key][]string{}
 	for _, all := range made {
 		for _, m := range all {
-			set, _ := sets.Get(m.Key)
-			sets.Put(rr.NewSet(m.Key, max(set.TTL, m.ttl()), append(slices.Clone(set.Data), m.data)...))
+			ttls[m.Key] = max(ttls[m.Key], m.ttl())
+			data[m.Key] = append(data[m.Key], m.data)
 		}
 	}
 	out := []endpoint.Endpoint{}
-	for set := range sets.Sets().All() {
-		if e, err := endpoint.Of(set); err == nil { // else people have changed it into what external-dns cannot have made
+	for _, key := range slices.SortedFunc(maps.Keys(data), rr.Key.Compare) {
+		e, err := endpoint.Of(rr.NewSet(key, ttls[key], data[key]...))
+		if err == nil { // else people have changed it into what external-dns cannot have made
 			out = append(out, e)
 		}
 	}
@@ -151,8 +153,14 @@ func sentence(name dnsname.Name, err error) error {
 
 // A wish is what is to become of one name.
 type wish struct {
-	goes  map[rr.Key][]string
+	goes  map[one]bool
 	comes []rr.Set
+}
+
+// A one is one record of DNS.
+type one struct {
+	rr.Key
+	data string
 }
 
 // read sorts changes by names, and says which cannot be understood.
@@ -160,7 +168,7 @@ func read(c endpoint.Changes) (wishes map[dnsname.Name]*wish, wrong []error) {
 	wishes = map[dnsname.Name]*wish{}
 	at := func(name dnsname.Name) *wish {
 		if wishes[name] == nil {
-			wishes[name] = &wish{goes: map[rr.Key][]string{}}
+			wishes[name] = &wish{goes: map[one]bool{}}
 		}
 		return wishes[name]
 	}
@@ -186,7 +194,7 @@ func read(c endpoint.Changes) (wishes map[dnsname.Name]*wish, wrong []error) {
 			if err != nil {
 				data = target // of a Record that people have spoilt
 			}
-			at(key.Name).goes[key] = append(at(key.Name).goes[key], data)
+			at(key.Name).goes[one{key, data}] = true
 		}
 	}
 	return wishes, wrong
@@ -194,20 +202,16 @@ func read(c endpoint.Changes) (wishes map[dnsname.Name]*wish, wrong []error) {
 
 // turn plans what becomes of the Records of one name.
 func (p *plan) turn(have []made, w *wish) {
-	type record struct {
-		rr.Key
-		data string
-	}
-	wanted := map[record]uint32{}
+	wanted := map[one]uint32{}
 	for _, set := range w.comes {
 		for _, data := range set.Data {
-			wanted[record{set.Key(), data}] = set.TTL
+			wanted[one{set.Key(), data}] = set.TTL
 		}
 	}
 	var free []*v1alpha1.Record
 	var added []entry
 	for _, m := range have {
-		is := record{m.Key, m.data}
+		is := one{m.Key, m.data}
 		ttl, stays := wanted[is]
 		switch {
 		case stays:
@@ -215,14 +219,14 @@ func (p *plan) turn(have []made, w *wish) {
 			if ttl != m.ttl() {
 				p.change(m.record, entry{m.Key, given(ttl), m.data})
 			}
-		case slices.Contains(w.goes[m.Key], m.data):
+		case w.goes[is]:
 			free = append(free, m.record)
 			p.firsts = p.firsts || m.Type.Exclusive()
 		}
 	}
 	for _, set := range w.comes {
 		for _, data := range set.Data {
-			if _, lacks := wanted[record{set.Key(), data}]; lacks {
+			if _, lacks := wanted[one{set.Key(), data}]; lacks {
 				added = append(added, entry{set.Key(), given(set.TTL), data})
 				p.firsts = p.firsts || set.Type.Exclusive()
 			}

@@ -2,6 +2,8 @@ package updates
 
 import (
 	"context"
+	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller/core"
 	"github.com/zonefold/zonefold/internal/dnsname"
@@ -159,15 +162,36 @@ func TestNamesThatAreFreeDoNotWaitForOthers(t *testing.T) {
 	}
 }
 
-// listed counts how often Records are listed, of which there are none.
+// listed has Records, and counts how often they are listed.
 type listed struct {
 	client.Reader
+	all   []v1alpha1.Record
 	times int
 }
 
-func (l *listed) List(context.Context, client.ObjectList, ...client.ListOption) error {
+func (l *listed) List(_ context.Context, into client.ObjectList, _ ...client.ListOption) error {
 	l.times++
+	into.(*v1alpha1.RecordList).Items = l.all
 	return nil
+}
+
+func TestManyRecordsOfOneNameAreListedAtOnce(t *testing.T) {
+	live := &listed{}
+	for i := range 20_000 {
+		ttl := v1alpha1.Number(i % 60)
+		live.all = append(live.all, v1alpha1.Record{Spec: v1alpha1.RecordSpec{DomainName: "a.example.", Type: "TXT",
+			RData: fmt.Sprintf(`"%05d"`, i), TTL: &ttl}})
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	got, err := (&Updates{Config: Config{Live: live}}).Endpoints(t.Context(), "a")
+	runtime.ReadMemStats(&after)
+	if err != nil || len(got) != 1 || len(got[0].Targets) != len(live.all) || got[0].RecordTTL != 59 {
+		t.Fatalf("there are %d: %v", len(got), err)
+	}
+	if n := after.TotalAlloc - before.TotalAlloc; n > 100<<20 {
+		t.Errorf("it takes %d octets", n)
+	}
 }
 
 func TestANameThatIsBusyKeepsNoOtherOneWaiting(t *testing.T) {
