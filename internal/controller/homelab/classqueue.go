@@ -25,15 +25,16 @@ const (
 // A slotQueue has the slots of a class that exists which are to be looked at.
 type slotQueue = workqueue.TypedDelayingInterface[slotKey]
 
-// wake has a slot looked at. Of a class that does not exist nothing is sent, and who is to leave something there need
-// not wait.
+// wake has a slot looked at. Who is to leave something there need not wait: its class may not exist, or be busy with
+// others for long.
 func (m *model) wake(key slotKey) {
+	if s := m.slots[key]; s != nil {
+		if left := orphaned(s); len(left) > 0 {
+			m.forget(s, left)
+		}
+	}
 	if q := m.queueOf(key.class); q != nil {
 		q.Add(key)
-	} else if s := m.slots[key]; s != nil {
-		if do := orphaned(s); len(do.free) > 0 {
-			m.forget(s, do.free)
-		}
 	}
 }
 

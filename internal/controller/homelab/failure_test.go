@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -262,6 +263,39 @@ func (w *world) annotate(name, key, value string) {
 	body := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, key, value)
 	if err := w.live.Patch(w.ctx, w.get(name), client.RawPatch("application/merge-patch+json", []byte(body))); err != nil {
 		w.t.Fatal(err)
+	}
+}
+
+// TestWhoLeavesARecordWhereItIsWaitsForNobody has a server that never answers keep all workers of its class.
+func TestWhoLeavesARecordWhereItIsWaitsForNobody(t *testing.T) {
+	end := make(chan struct{})
+	var sent atomic.Int32
+	bad := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		if r.Method == http.MethodPost {
+			sent.Add(1)
+		}
+		<-end
+	}))
+	t.Cleanup(bad.Close)
+	w := newWorld(t)
+	defer close(end)
+	w.class("dns", bad.URL, "timeoutSeconds: 3600")
+	const workers, records = 8, 12
+	for i := range records {
+		w.record(fmt.Sprint("r", i), "dns", fmt.Sprint("A r", i, " example.com 192.0.2.1"))
+	}
+	w.eventually("the workers", func() string {
+		if n := sent.Load(); n < workers {
+			return fmt.Sprint("the server has been sent ", n)
+		}
+		return ""
+	})
+	for i := range records {
+		name := fmt.Sprint("r", i)
+		w.annotate(name, v1alpha1.DeletionPolicyAnnotation, v1alpha1.DeletionPolicyOrphan)
+		w.delete(name)
+		w.until(name, "gone")
 	}
 }
 

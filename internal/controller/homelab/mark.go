@@ -86,7 +86,8 @@ func (m *model) hold(w *want) {
 
 // assumeApplied takes marks for evidence: the leader before may have sent these records and not have written their
 // statuses. A mark is no proof: what the object could not send now is not assumed, and an event says so. Nothing was
-// ever sent for a class that does not exist, and nobody else has sent objects that come later.
+// ever sent for a class that does not exist, and nobody else has sent objects that come later. What an object leaves
+// where it is need not be known.
 func (m *model) assumeApplied() {
 	rules := map[string][]zone.Rule{}
 	for name, c := range m.classes {
@@ -94,7 +95,7 @@ func (m *model) assumeApplied() {
 	}
 	for _, r := range m.records {
 		switch {
-		case !r.finalized || r.applied != nil || len(r.former) > 0:
+		case !r.finalized || r.orphan() || r.applied != nil || len(r.former) > 0:
 			continue
 		case r.fresh() && r.mark != nil:
 			if allowed(rules[r.mark.Class], r.id.Namespace, *r.mark) {

@@ -85,7 +85,7 @@ func (k *Controller) writes(r *record) (done func()) {
 func (r *record) deleting() bool { return !r.object.DeletionTimestamp.IsZero() }
 
 func (r *record) orphan() bool {
-	return r.object.Annotations[v1alpha1.DeletionPolicyAnnotation] == v1alpha1.DeletionPolicyOrphan
+	return r.deleting() && r.object.Annotations[v1alpha1.DeletionPolicyAnnotation] == v1alpha1.DeletionPolicyOrphan
 }
 
 func (r *record) current() core.Version { return core.VersionOf(r.object) }

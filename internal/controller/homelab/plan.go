@@ -58,9 +58,6 @@ type evidence struct {
 
 // next decides about a slot.
 func (p *plan) next(s *slot) step {
-	if do := orphaned(s); len(do.free) > 0 {
-		return do
-	}
 	w, known := p.want(s)
 	if !known || p.classes[s.key.class] == nil {
 		return step{}
@@ -106,13 +103,8 @@ func (p *plan) wait(s *slot, w *want, do step) time.Duration {
 }
 
 // orphaned are the holdings that are to be left where they are.
-func orphaned(s *slot) (do step) {
-	for _, h := range evidenceOf(s) {
-		if h.record.deleting() && h.record.orphan() {
-			do.free = append(do.free, h)
-		}
-	}
-	return do
+func orphaned(s *slot) []evidence {
+	return slices.DeleteFunc(evidenceOf(s), func(h evidence) bool { return !h.record.orphan() })
 }
 
 // keep brings the server to what a slot is to hold.
