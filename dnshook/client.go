@@ -255,12 +255,18 @@ func (c *Client) Get(ctx context.Context, id ID) (Record, bool, error) {
 func (c *Client) ask(ctx context.Context, method, path string, body []byte) (reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
 	defer cancel()
-	var kept bool // the connection has carried other requests before
-	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
-		kept = i.Reused
-	}})
+	var sought, had bool // a connection; a transport that has none tells of neither
+	var kept bool        // it has carried other requests before
+	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn: func(string) { sought = true },
+		GotConn: func(i httptrace.GotConnInfo) { had, kept = true, i.Reused },
+	})
 	out, err := c.once(traced, method, path, body)
-	if errors.Is(err, ErrUnreachable) && out.status == 0 && kept && method == http.MethodGet && ctx.Err() == nil {
+	switch {
+	case !errors.Is(err, ErrUnreachable) || out.status != 0:
+	case sought && !had:
+		err = unsent{err}
+	case kept && method == http.MethodGet && ctx.Err() == nil:
 		c.Close()
 		return c.once(ctx, method, path, body)
 	}

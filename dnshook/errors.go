@@ -70,6 +70,18 @@ func (e *Error) Unwrap() error { return e.Err }
 // ErrUnreachable is the class of errors of a Client that got no answer.
 var ErrUnreachable = errors.New("the server cannot be reached")
 
+// ErrNotSent is the class of those among them that got no connection either: the server has heard nothing.
+var ErrNotSent = errors.New("nothing was sent")
+
+// unsent is an error of the class ErrNotSent, in its own words.
+type unsent struct{ error }
+
+// Unwrap returns the error.
+func (u unsent) Unwrap() error { return u.error }
+
+// Is reports whether a class is that of the error.
+func (u unsent) Is(class error) bool { return class == ErrNotSent }
+
 // ErrNotFound is what a Provider returns for a record that there is not.
 var ErrNotFound = &Error{Code: CodeRecordNotFound, Message: "Record does not exist"}
 

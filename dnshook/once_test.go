@@ -2,10 +2,12 @@ package dnshook_test
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -94,6 +96,48 @@ func TestNoNonceIsSentTwice(t *testing.T) {
 			slices.Sort(h.nonces)
 			if n := len(slices.Compact(h.nonces)); n != c.sent {
 				t.Errorf("of %d requests there are %d nonces", c.sent, n)
+			}
+		})
+	}
+}
+
+// noConnections is a transport that says nothing of what it does.
+type noConnections struct{}
+
+func (noConnections) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, errors.New("it fails")
+}
+
+func TestWhatWasNotSentIsSaidToBe(t *testing.T) {
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	plain, silent := httptest.NewServer(http.NotFoundHandler()), newHangup(t)
+	t.Cleanup(plain.Close)
+	silent.silent = 1
+	for _, c := range []struct {
+		sentence, server string
+		transport        http.RoundTripper
+		unsent           bool
+	}{
+		{"to a port that nobody listens at", closed.URL, nil, true},
+		{"to a server that speaks no TLS", strings.Replace(plain.URL, "http:", "https:", 1), nil, true},
+		{"to a server that hangs up", silent.URL, nil, false},
+		{"to one that answers no", plain.URL, nil, false},
+		{"by a transport that has no connections", plain.URL, noConnections{}, false},
+	} {
+		t.Run(c.sentence, func(t *testing.T) {
+			client, err := dnshook.NewClient(dnshook.ClientConfig{Server: c.server, Timeout: 5 * time.Second,
+				Now: func() time.Time { return noon }, Transport: c.transport})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(client.Close)
+			_, err = client.Upsert(t.Context(), www)
+			if err == nil || errors.Is(err, dnshook.ErrNotSent) != c.unsent {
+				t.Errorf("it comes to %v", err)
+			}
+			if c.unsent && !errors.Is(err, dnshook.ErrUnreachable) {
+				t.Errorf("%v is not that the server cannot be reached", err)
 			}
 		})
 	}

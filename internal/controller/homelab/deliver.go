@@ -122,6 +122,9 @@ func (k *Controller) done(j job, err error) {
 	m, unlock := k.model.Lock()
 	defer unlock()
 	s, w := j.slot, j.step.upsert
+	if w != nil && servers.NeverSent(err) {
+		m.unheard(w)
+	}
 	if err != nil && (w != nil || !neverHad(j.step.free, err)) {
 		m.failed(s, err, w == nil)
 		return
@@ -136,6 +139,14 @@ func (k *Controller) done(j job, err error) {
 		s.tidy()
 	}
 	m.has(s, w)
+}
+
+// unheard notes that no server has heard of what an object wants after all: it need not stay for that.
+func (m *model) unheard(w *want) {
+	if r := w.owner; w.first && r.applied != nil && samePlace(*r.applied, w.place) {
+		r.unsent = true
+		m.wake(slotOf(w.place))
+	}
 }
 
 // has notes that a server has what is wanted in a slot.

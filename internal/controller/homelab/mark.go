@@ -77,7 +77,9 @@ func (k *Controller) putMark(ctx context.Context, r *record, place v1alpha1.Appl
 
 // hold notes, right before it is sent, that a server may have something from now on.
 func (m *model) hold(w *want) {
-	if r := w.owner; r.applied == nil || !samePlace(*r.applied, w.place) {
+	r := w.owner
+	begins := r.applied == nil || !samePlace(*r.applied, w.place)
+	if w.first, r.unsent = begins || r.unsent, false; begins {
 		place := w.place
 		r.applied, r.done = &place, ""
 		m.reindex(r)

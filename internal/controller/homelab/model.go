@@ -47,6 +47,7 @@ type record struct {
 	verdict zone.Verdict
 
 	applied   *v1alpha1.Applied // what a server has of it, or may have; it is replaced, and not changed
+	unsent    bool              // no server has heard of applied: it was written down, and then nothing could be sent
 	former    []v1alpha1.Applied
 	finalized bool                 // of base: it has our finalizer
 	done      v1alpha1.RecordState // Created or Updated; "": see the status
@@ -102,6 +103,12 @@ func (r *record) unknown() bool {
 // hopes reports whether the record may still get what it asks for: it is not refused, as far as that is decided.
 func (r *record) hopes() bool {
 	return !r.deleting() && (r.verdict.Accepted || !r.decided() || r.verdict.Reason == "")
+}
+
+// left reports whether something that is written down of the record stays as it is at its server, which has not heard
+// of it or is to keep it.
+func (r *record) left(a v1alpha1.Applied) bool {
+	return r.orphan() || r.deleting() && r.unsent && r.applied != nil && samePlace(*r.applied, a)
 }
 
 // evidence lists everything that servers may have of the record.
@@ -229,6 +236,7 @@ type want struct {
 	place  v1alpha1.Applied // without hash
 	hash   string
 	all    []*record // whose values it has
+	first  bool      // it is sent, and no server has heard of the place so far
 }
 
 // want returns what a slot is to hold, nil for nothing; false: that is not known now.

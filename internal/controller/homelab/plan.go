@@ -102,9 +102,9 @@ func (p *plan) wait(s *slot, w *want, do step) time.Duration {
 	return wait
 }
 
-// orphaned are the holdings that are to be left where they are.
+// orphaned are the holdings about which no server is asked.
 func orphaned(s *slot) []evidence {
-	return slices.DeleteFunc(evidenceOf(s), func(h evidence) bool { return !h.record.orphan() })
+	return slices.DeleteFunc(evidenceOf(s), func(h evidence) bool { return !h.record.left(h.place) })
 }
 
 // keep brings the server to what a slot is to hold.

@@ -1,6 +1,7 @@
 package homelab_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -56,6 +57,71 @@ func TestWhatCouldNeverBeSentKeepsNothing(t *testing.T) {
 	if got := strings.Join(h.asked(), "\n"); strings.Contains(got, "POST") || strings.Count(got, "DELETE") != 1 {
 		t.Errorf("the server is asked\n%s", got)
 	}
+	w.holds(h)
+}
+
+// TestWhatHasReachedNobodyKeepsNothing has a server that there is not, and one that may have taken what it does not
+// answer.
+func TestWhatHasReachedNobodyKeepsNothing(t *testing.T) {
+	h := newHook(t, "")
+	w := newWorld(t, slowly)
+	w.class("good", h.URL)
+	for _, name := range []string{"moved", "back"} {
+		w.record(name, "good", "A "+name+" example.com 192.0.2.1")
+		w.until(name, "Created True RecordCreated")
+	}
+	w.record("late", "dns", "A late example.com 192.0.2.1")
+	w.until("late", "Error False DNSClassNotFound") // it has a status before anything is tried
+	w.class("dns", dead(t))
+	names := []string{"moved", "late", "new", "back"}
+	for _, name := range names {
+		w.record(name, "dns", "A "+name+" example.com 192.0.2.1")
+		w.until(name, "Error False ServerUnreachable")
+	}
+	w.record("back", "good", "A back example.com 192.0.2.1")
+	w.until("back", "Created True RecordCreated")
+	w.ends(func() {
+		for _, name := range names[:3] {
+			w.delete(name)
+			w.until(name, "gone")
+		}
+	})
+	w.holds(h, "A back.example.com 300 192.0.2.1")
+
+	h.answers(func(rw http.ResponseWriter, r *http.Request) bool {
+		return r.URL.Path != "/health" && hangUp(rw, r)
+	})
+	w.record("heard", "good", "A heard example.com 192.0.2.1")
+	w.until("heard", "Error False ServerUnreachable")
+	w.delete("heard")
+	w.until("heard", "Error False ServerUnreachable")
+	h.answers(nil)
+	w.class("good", h.URL, "timeoutSeconds: 20") // another chance
+	w.until("heard", "gone")
+}
+
+// TestASuccessorThatCannotBeSentKeepsNothing has the Secret go while the server has the record of another object.
+func TestASuccessorThatCannotBeSentKeepsNothing(t *testing.T) {
+	h := newHook(t, "one secret of sixteen")
+	w := newWorld(t, slowly)
+	w.secret("hmac", "key", "one secret of sixteen")
+	w.class("dns", h.URL, "hmacAuth: {secretRef: {name: hmac, namespace: ~, key: key}}")
+	w.record("first", "dns", "A www example.com 192.0.2.1")
+	w.until("first", "Created True RecordCreated")
+	w.younger()
+	w.record("second", "dns", "A www example.com 192.0.2.2")
+	w.until("second", "Error False InvalidConfiguration")
+	if err := w.live.Delete(w.ctx, w.object("v1", "Secret", "hmac")); err != nil {
+		t.Fatal(err)
+	}
+	w.classSays("dns", "Unhealthy False SecretNotFound")
+	w.delete("first")
+	w.until("first", "Error False SecretNotFound")
+	w.until("second", "Error False SecretNotFound")
+	w.delete("second")
+	w.until("second", "gone")
+	w.secret("hmac", "key", "one secret of sixteen")
+	w.until("first", "gone")
 	w.holds(h)
 }
 

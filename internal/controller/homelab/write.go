@@ -46,13 +46,19 @@ func (k *Controller) prepare(ctx context.Context, r *record, place v1alpha1.Appl
 		unlock()
 		return nil
 	}
+	if r.unsent && r.applied != nil { // nothing is left there; at once, so that it is not sent meanwhile
+		r.drop(*r.applied)
+		m.reindex(r)
+	}
 	former := slices.Clone(r.former)
 	if a := r.applied; a != nil {
 		former = append(former, *a)
 	}
+	all := len(former)
 	former = slices.DeleteFunc(former, func(a v1alpha1.Applied) bool {
 		return a.Class == place.Class && idOf(a) == idOf(place)
 	})
+	unsent := len(former) == all
 	for i := range former {
 		former[i].Hash = ""
 	}
@@ -69,7 +75,7 @@ func (k *Controller) prepare(ctx context.Context, r *record, place v1alpha1.Appl
 	m, unlock = k.model.Lock()
 	defer unlock()
 	m.wrote(r, got, &status)
-	r.applied, r.former, r.stored, r.done = &place, former, storedHash{}, ""
+	r.applied, r.unsent, r.former, r.stored, r.done = &place, unsent, former, storedHash{}, ""
 	m.reindex(r)
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/zonefold/zonefold/dnshook"
+	"github.com/zonefold/zonefold/internal/controller/objects"
 )
 
 // Reasons of Ready, as the document of the dialect has them.
@@ -119,6 +120,15 @@ func AboutAll(err error) bool {
 		return true
 	}
 	return e.RetryAfter > 0
+}
+
+// NeverSent reports whether an error is that of a call that was not made, or that reached nobody: its server has not
+// heard of it.
+func NeverSent(err error) bool {
+	var secret *SecretError
+	var class *ClassError
+	return errors.Is(err, dnshook.ErrNotSent) || errors.Is(err, objects.ErrNotLeading) || errors.As(err, &secret) ||
+		errors.As(err, &class)
 }
 
 // RefusesAll reports whether each of the errors of a call is that the server does not take the record.
