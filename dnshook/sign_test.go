@@ -193,6 +193,21 @@ func TestVerifyTakesEachKeyAndNoRequestTwice(t *testing.T) {
 	}
 }
 
+// TestAReplayAtTheEndOfTheWindow has a request that was signed by a clock that is ahead as far as it may be.
+func TestAReplayAtTheEndOfTheWindow(t *testing.T) {
+	v := verifier(secret)
+	now := noon.Add(-dnshook.Window)
+	v.Now = func() time.Time { return now }
+	if err := v.Verify(t.Context(), signed(t, secret, nonce), []byte(example)); err != nil {
+		t.Fatal(err)
+	}
+	now = noon.Add(dnshook.Window)
+	if got := dnshook.CodeOf(v.Verify(t.Context(), signed(t, secret, nonce),
+		[]byte(example))); got != dnshook.CodeNonceReused {
+		t.Errorf("it is answered with %q", got)
+	}
+}
+
 func TestMemoryNoncesForgetNoneBeforeItsTime(t *testing.T) {
 	n := &dnshook.MemoryNonces{Max: 2}
 	use := func(nonce string, at int, want bool, wantErr error) {

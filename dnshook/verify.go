@@ -70,8 +70,9 @@ func (v *Verifier) usable() (keys []Key, err error) {
 }
 
 // use notes a nonce for as long as the same request could be sent again: twice the window, for its clock may be ahead.
+// At the end of the window it still could; a second is what a store may count in.
 func (v *Verifier) use(ctx context.Context, nonce string, now time.Time) error {
-	fresh, err := v.Nonces.Use(ctx, nonce, now, now.Add(2*Window))
+	fresh, err := v.Nonces.Use(ctx, nonce, now, now.Add(2*Window+time.Second))
 	switch {
 	case errors.Is(err, ErrNoncesFull):
 		return &Error{Status: http.StatusServiceUnavailable, Code: CodeServerError, Message: "The server has received too " +
