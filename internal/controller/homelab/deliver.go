@@ -197,10 +197,16 @@ func (m *model) removed(s *slot, do step) {
 		s.tidy()
 	}
 	for _, h := range do.free {
-		if now := h.record.key; now != s.key && now.fqdn == s.key.fqdn && now.kind == s.key.kind {
-			if other := m.slots[now]; other != nil && other.confirmed != "" {
-				other.doubt() // both classes may be about one zone
-			}
+		now := h.record.key
+		other := m.slots[now]
+		if other == nil || now == s.key || now.fqdn != s.key.fqdn {
+			continue
+		}
+		if other.course != nil {
+			other.course.upserts.Schedule = servers.Schedule{} // this may have been in its way
+		}
+		if now.kind == s.key.kind && other.confirmed != "" {
+			other.doubt() // both classes may be about one zone
 		}
 	}
 	m.forget(s, do.free)

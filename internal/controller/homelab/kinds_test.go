@@ -2,6 +2,7 @@ package homelab_test
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -246,6 +247,23 @@ func TestAClassThatChanges(t *testing.T) {
 	if got := two.asked(); len(got) > 0 {
 		t.Errorf("the server that is left is asked %q", got)
 	}
+}
+
+// TestAnAliasThatBecomesAnAddressOfAnotherClass has two servers of one zone, which takes nothing beside an alias.
+func TestAnAliasThatBecomesAnAddressOfAnotherClass(t *testing.T) {
+	one, two := newHook(t, ""), newHook(t, "")
+	w := newWorld(t, slowly)
+	w.class("one", one.URL)
+	w.class("two", two.URL)
+	w.record("it", "one", "CNAME www example.com x.example.net")
+	w.until("it", "Created True RecordCreated")
+	two.answers(func(rw http.ResponseWriter, r *http.Request) bool {
+		return r.Method == http.MethodPost && one.has() != "" && status(400, "")(rw, r)
+	})
+	w.record("it", "two", "A www example.com 192.0.2.1")
+	w.settled("it", "two")
+	w.holds(one)
+	w.holds(two, "A www.example.com 300 192.0.2.1")
 }
 
 // settled waits until a record is on the server of a class and nothing of it anywhere else.

@@ -196,8 +196,8 @@ func (p *plan) stays(h evidence) bool {
 		return false
 	}
 	old, now := slotOf(h.place), r.key
-	if old.class == now.class && old.fqdn == now.fqdn && (old.kind == "CNAME" || now.kind == "CNAME") {
-		return false // the two cannot coexist: the old one goes first
+	if old.fqdn == now.fqdn && old.kind != now.kind && (old.kind == "CNAME" || now.kind == "CNAME") {
+		return false // the two cannot coexist, and both classes may be about one zone: the old one goes first
 	}
 	s := p.slots[now]
 	if s == nil {
