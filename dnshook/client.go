@@ -2,6 +2,7 @@ package dnshook
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -226,7 +227,7 @@ func (c *Client) Delete(ctx context.Context, id ID) error {
 	return nil
 }
 
-// Get returns a record as the server has it; false: there is none.
+// Get returns a record as the server has it; false: there is none. A server need not repeat what it was asked for.
 func (c *Client) Get(ctx context.Context, id ID) (Record, bool, error) {
 	a, err := c.ask(ctx, http.MethodGet, id.Path(), nil)
 	if err == nil {
@@ -247,7 +248,10 @@ func (c *Client) Get(ctx context.Context, id ID) (Record, bool, error) {
 	if err != nil {
 		return Record{}, false, fmt.Errorf("reading %s at %s: %w", id, c.base, err)
 	}
-	return c.heard(*a.answer.Record), true, nil
+	r := *a.answer.Record
+	r.Type = cmp.Or(r.Type, id.Type)
+	r.Domain, r.Subdomain = cmp.Or(r.Domain, id.Domain), cmp.Or(r.Subdomain, id.Subdomain)
+	return c.heard(r), true, nil
 }
 
 // ask sends one signed request, and a question once more where the server had closed the connection that was kept for

@@ -205,6 +205,15 @@ func TestA404OfAServerThatIsWell(t *testing.T) {
 	}
 }
 
+// TestARecordThatIsShownWithoutItsName has a server show what it has, and not what it was asked for.
+func TestARecordThatIsShownWithoutItsName(t *testing.T) {
+	s := serve(t, 200, `{"success":true,"record":{"values":["192.168.1.100"],"ttl":300}}`)
+	got, there, err := clientOf(t, s.URL).Get(t.Context(), www.ID())
+	if err != nil || !there || got.ID() != www.ID() {
+		t.Errorf("it shows %+v, %v, %v", got, there, err)
+	}
+}
+
 func TestWordsOfAServerAreKept(t *testing.T) {
 	for _, c := range []struct{ sentence, body, want string }{
 		{"plain text", "HMAC mismatch:\n\x1b[31mbody", `it answers 401 Unauthorized: "HMAC mismatch: [31mbody"`},
