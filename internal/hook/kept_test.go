@@ -1,16 +1,19 @@
 package hook_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/zonefold/zonefold/dnshook"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/embedded"
+	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/hook"
 	"github.com/zonefold/zonefold/internal/rr"
 )
@@ -45,6 +48,39 @@ func content(t *testing.T, k *hook.Kept) (string, uint32) {
 		out = append(out, fmt.Sprint(set.Key(), " ", set.TTL, " ", strings.Join(set.Data, ",")))
 	}
 	return strings.Join(out, "\n"), found.SOA.Serial
+}
+
+// counting counts how often a server is read.
+type counting struct {
+	backend.Backend
+	reads atomic.Int32
+}
+
+// Read implements backend.Backend.
+func (c *counting) Read(ctx context.Context, zone dnsname.Name, ask backend.Ask) (backend.Observed, error) {
+	c.reads.Add(1)
+	return c.Backend.Read(ctx, zone, ask)
+}
+
+// TestNothingIsReadForWhatIsDone counts what a change costs: services limit requests, and a read may be of a whole
+// zone.
+func TestNothingIsReadForWhatIsDone(t *testing.T) {
+	_, k := keep(t, t.TempDir())
+	c := &counting{Backend: k}
+	p := before(t, hook.Zone{Name: parse(t, "example.com."), Backend: c})
+	const changes = 3
+	for i := range changes {
+		if err := p.Upsert(t.Context(), record("A", "example.com", "www", fmt.Sprintf("192.0.2.%d", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := int32(2 * changes) // what is there, and what has become of it
+	if k.Limits().Confirms {
+		want = changes
+	}
+	if got := c.reads.Load(); got != want {
+		t.Errorf("for %d changes there are %d reads, want %d", changes, got, want)
+	}
 }
 
 // TestAnAliasStandsAlone is about what other servers see to themselves.

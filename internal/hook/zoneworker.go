@@ -123,6 +123,9 @@ func (o *order) end(err error) {
 func (d *zoneWorker) change(ctx context.Context, orders []*order) error {
 	for failed := 0; failed < attempts; {
 		orders = slices.DeleteFunc(slices.Clone(orders), func(o *order) bool { return o.ended })
+		if len(orders) == 0 {
+			return nil
+		}
 		found, changes, err := d.compare(ctx, orders)
 		if err != nil || len(changes) == 0 {
 			return err
