@@ -38,11 +38,13 @@ func (z *zoneFile) Upsert(_ context.Context, r dnshook.Record) error {
 		return &dnshook.Error{Code: dnshook.CodeInvalidDomain, Message: name + " is not in " + z.zone + "."}
 	}
 	return z.change(func(records []dnshook.Record) ([]dnshook.Record, error) {
+		clash := r.Type == "CNAME" && name == z.zone // it has the SOA
 		for _, other := range records {
-			if other.ID().FQDN() == name && other.Type != r.Type && (other.Type == "CNAME" || r.Type == "CNAME") {
-				return nil, &dnshook.Error{Code: dnshook.CodeInvalidRecord, Message: name +
-					" has records that an alias cannot stand beside."}
-			}
+			clash = clash || other.ID().FQDN() == name && other.Type != r.Type && (other.Type == "CNAME" || r.Type == "CNAME")
+		}
+		if clash {
+			return nil, &dnshook.Error{Code: dnshook.CodeInvalidRecord, Message: name +
+				" has records that an alias cannot stand beside."}
 		}
 		return append(without(records, r.ID()), r), nil
 	})

@@ -59,6 +59,28 @@ func TestConformance(t *testing.T) {
 	}
 }
 
+func TestAnAliasStandsAlone(t *testing.T) {
+	z, err := open("example.com", filepath.Join(t.TempDir(), "zone"), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		sentence, kind, subdomain, value string
+		want                             dnshook.Code
+	}{
+		{"an address", "A", "www", "192.0.2.1", ""},
+		{"an alias beside it", "CNAME", "www", "example.net", dnshook.CodeInvalidRecord},
+		{"an alias", "CNAME", "alias", "example.net", ""},
+		{"an address beside it", "A", "alias", "192.0.2.1", dnshook.CodeInvalidRecord},
+		{"an alias beside the SOA", "CNAME", "@", "example.net", dnshook.CodeInvalidRecord},
+	} {
+		r := dnshook.Record{Type: c.kind, Domain: "example.com", Subdomain: c.subdomain, Values: []string{c.value}, TTL: 60}
+		if got := dnshook.CodeOf(z.Upsert(t.Context(), r)); got != c.want {
+			t.Errorf("%s comes to %q, want %q", c.sentence, got, c.want)
+		}
+	}
+}
+
 // TestTheGuideIsThisServer holds the code of the guide to the code here.
 func TestTheGuideIsThisServer(t *testing.T) {
 	guide, err := os.ReadFile("../../docs/dnshook-server.md")
