@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
+	"github.com/zonefold/zonefold/internal/controller/homelab/servers"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -134,6 +136,62 @@ func TestAnErrorThatNobodyHeardBeingStored(t *testing.T) {
 	}
 	if api.stored["state"] != "Created" || api.stored["error"] != nil {
 		t.Errorf("it is stored that the record is %v, with the error %v", api.stored["state"], api.stored["error"])
+	}
+}
+
+// A refusingAPI takes no metadata.
+type refusingAPI struct {
+	silentAPI
+
+	with error
+}
+
+// Patch implements client.Writer.
+func (a *refusingAPI) Patch(context.Context, client.Object, client.Patch, ...client.PatchOption) error {
+	return a.with
+}
+
+// notedQueue has nothing, and notes what waits for how long.
+type notedQueue struct {
+	slotQueue
+
+	after []time.Duration
+}
+
+// AddAfter implements slotQueue.
+func (q *notedQueue) AddAfter(_ slotKey, after time.Duration) { q.after = append(q.after, after) }
+
+// TestWhatCannotBeStored has the API server not store what is to be sent.
+func TestWhatCannotBeStored(t *testing.T) {
+	kind := schema.GroupResource{Group: v1alpha1.GroupVersion.Group, Resource: "dnsrecords"}
+	for _, c := range []struct {
+		sentence string
+		err      error
+		want     []time.Duration
+	}{
+		{"no answer is asked for again soon", errors.New("the connection breaks"), []time.Duration{time.Second}},
+		{"a webhook that fails too", apierrors.NewInternalError(errors.New("failed calling webhook")),
+			[]time.Duration{time.Second}},
+		{"an older version in the cache at once", apierrors.NewConflict(kind, "www", nil),
+			[]time.Duration{50 * time.Millisecond}},
+		{"what may not be written much later", apierrors.NewForbidden(kind, "www", nil), []time.Duration{time.Minute}},
+		{"what a policy forbids too", apierrors.NewBadRequest("admission webhook denied the request"),
+			[]time.Duration{time.Minute}},
+		{"an object that is gone never", apierrors.NewNotFound(kind, "www"), nil},
+	} {
+		k := New(Config{
+			Client: &refusingAPI{with: c.err}, Clock: clocktesting.NewFakeClock(time.Unix(1e9, 0)),
+			Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(), Numbers: NewNumbers(),
+			Retry: servers.Retry{MaxDelay: time.Minute},
+		})
+		k.shutDown()
+		r := load(&v1alpha1.DNSRecord{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "www", UID: "1"}})
+		place := v1alpha1.Applied{Class: "dns", Type: "A", Domain: "example.com", Subdomain: "www"}
+		q := &notedQueue{}
+		k.writeDown(t.Context(), q, slotOf(place), step{prepare: r, place: &place})
+		if !slices.Equal(q.after, c.want) {
+			t.Errorf("%s: %v, want %v", c.sentence, q.after, c.want)
+		}
 	}
 }
 

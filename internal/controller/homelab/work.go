@@ -177,8 +177,17 @@ func (k *Controller) writeDown(ctx context.Context, q slotQueue, key slotKey, do
 		q.AddAfter(key, lookAgain)
 	case !apierrors.IsNotFound(err):
 		k.Log.Warn("the next step cannot be stored yet", "object", do.prepare.id.String(), "error", err)
-		q.AddAfter(key, time.Second)
+		q.AddAfter(key, k.again(err))
 	}
+}
+
+// again is how long to wait before what was not stored is tried again. What a right, a policy or the schema is against
+// is so for longer.
+func (k *Controller) again(err error) time.Duration {
+	if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
+		return k.Retry.MaxDelay
+	}
+	return time.Second
 }
 
 // linger is how long what is under way has when the term ends: less than the operator waits.
