@@ -44,6 +44,7 @@ type used struct {
 	class    *v1alpha1.DNSClass
 	revision string
 	limiter  *rate.Limiter // of its requests; nil: there is no limit
+	over     chan struct{} // closed when the class, or a Secret, says something else
 }
 
 // A connection has the client for one revision of a class. Its methods wait for their turn.
@@ -62,7 +63,10 @@ func New(c Config, class string) *Server { return &Server{Config: c, name: class
 func (s *Server) Use(class *v1alpha1.DNSClass, revision string) {
 	u, unlock := s.used.Lock()
 	defer unlock()
-	*u = used{class, revision, limiterOf(class.Spec.RateLimit)}
+	if u.over != nil {
+		close(u.over)
+	}
+	*u = used{class, revision, limiterOf(class.Spec.RateLimit), make(chan struct{})}
 }
 
 // OperationHealth is no request in the sense of a rate limit.
@@ -143,14 +147,13 @@ func limiterOf(limit *v1alpha1.RateLimit) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(float64(limit.Requests)/float64(max(1, limit.Seconds))), 1)
 }
 
-// abide waits until the rate limit allows another request.
+// abide waits until the rate limit allows another request, and begins anew when there is another limit.
 func (s *Server) abide(ctx context.Context) error {
-	limiter := s.now().limiter
-	if limiter == nil {
+	is, now := s.now(), s.Clock.Now()
+	if is.limiter == nil {
 		return nil
 	}
-	now := s.Clock.Now()
-	wait := limiter.ReserveN(now, 1).DelayFrom(now)
+	wait := is.limiter.ReserveN(now, 1).DelayFrom(now)
 	if wait <= 0 {
 		return nil
 	}
@@ -159,6 +162,8 @@ func (s *Server) abide(ctx context.Context) error {
 	select {
 	case <-timer.C():
 		return nil
+	case <-is.over:
+		return s.abide(ctx)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
