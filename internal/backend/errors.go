@@ -3,6 +3,7 @@ package backend
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"time"
 
 	"github.com/zonefold/zonefold/internal/budget"
@@ -54,10 +55,21 @@ func (e *Error) Error() string {
 		s = fmt.Sprintf("%s (%s)", e.Words, s)
 	}
 	if e.Err != nil {
-		s = fmt.Sprintf("%s: %v", s, e.Err)
+		s += ": " + Steady(e.Err)
 	}
 	return s
 }
+
+// Steady is what an error says without what is another one at each try: ports of ours, and the time at which a
+// certificate was looked at. A status that tells of the error is written when that changes.
+func Steady(err error) string {
+	return lookedAt.ReplaceAllString(ownPort.ReplaceAllString(err.Error(), ""), "the time ")
+}
+
+var (
+	ownPort  = regexp.MustCompile(`[^ ]*:\d+->`)         // "read tcp 10.0.0.1:40912->10.0.0.2:53: …"
+	lookedAt = regexp.MustCompile(`current time [^ ]+ `) // "current time 2026-11-30T01:31:19Z is after …"
+)
 
 // Is makes errors.Is(e, ErrNoZone) and the like work.
 func (e *Error) Is(target error) bool { return target == e.Class }

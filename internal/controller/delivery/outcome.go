@@ -356,9 +356,9 @@ func cause(err error) string {
 	case !ok:
 		return err.Error()
 	case e.Words != "" && e.Err != nil:
-		return fmt.Sprintf("%s: %v", e.Words, e.Err)
+		return e.Words + ": " + backend.Steady(e.Err)
 	case e.Err != nil:
-		return e.Err.Error()
+		return backend.Steady(e.Err)
 	}
 	return cmp.Or(e.Words, string(e.Class))
 }

@@ -3,6 +3,7 @@ package gardener
 import (
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -208,6 +209,15 @@ func TestStatuses(t *testing.T) {
 	again := failed(first, put, errors.New("no answer"), now.Add(time.Hour))
 	if patch, err := objects.Differences(first, again); len(patch) > 0 || err != nil {
 		t.Errorf("the same failure once more writes %v, %v", patch, err)
+	}
+	from := func(port int) error {
+		return &backend.Error{Class: backend.ErrUnavailable, Err: &net.OpError{Op: "read", Net: "tcp",
+			Source: &net.TCPAddr{Port: port}, Addr: &net.TCPAddr{Port: 53}, Err: errors.New("connection reset by peer")}}
+	}
+	reset := failed(first, put, from(40912), now)
+	again = failed(reset, put, from(40913), now.Add(time.Hour))
+	if patch, err := objects.Differences(reset, again); len(patch) > 0 || err != nil {
+		t.Errorf("the same failure of another connection writes %v, %v", patch, err)
 	}
 	fine := succeeded(first, put, now)
 	if l := fine.LastOperation; fine.LastError != nil || l.Progress != 100 || l.Description != "Successfully "+
