@@ -46,6 +46,7 @@ func waiting(s v1alpha1.DNSRecordStatus, run *run, err error, now time.Time) v1a
 	if last := s.LastOperation; last != nil && last.State == v1alpha1.StateProcessing && last.Description == text {
 		return s
 	}
+	s.LastError = nil // of an attempt before: it has not failed any more
 	s.LastOperation = operation(run.kind, v1alpha1.StateProcessing, text, now)
 	return s
 }

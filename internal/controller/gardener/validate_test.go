@@ -219,6 +219,10 @@ func TestStatuses(t *testing.T) {
 	if patch, err := objects.Differences(reset, again); len(patch) > 0 || err != nil {
 		t.Errorf("the same failure of another connection writes %v, %v", patch, err)
 	}
+	throttled := waiting(first, put, &backend.Error{Class: backend.ErrThrottled}, now)
+	if throttled.LastError != nil || throttled.LastOperation.State != v1alpha1.StateProcessing {
+		t.Errorf("while it is throttled after a failure it is %+v %+v", throttled.LastError, throttled.LastOperation)
+	}
 	fine := succeeded(first, put, now)
 	if l := fine.LastOperation; fine.LastError != nil || l.Progress != 100 || l.Description != "Successfully "+
 		"reconciled DNSRecord" || *fine.Zone != "Z" || fine.Conditions[0].Status != "True" {
