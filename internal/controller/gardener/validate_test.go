@@ -110,6 +110,8 @@ func TestConvert(t *testing.T) {
 		{`TXT t.example.com v=spf1;"x"`, `t.example.com. TXT 120 ["v=spf1;\"x\""]`},
 		{`TXT t.example.com "v=spf1~-all"`, `t.example.com. TXT 120 ["v=spf1 -all"]`},
 		{`TXT t.example.com "a~b"~~"c\"\100\233"`, `t.example.com. TXT 120 ["a b" "c\"d\233"]`},
+		{`TXT t.example.com "` + strings.Repeat("x", 300) + `"`,
+			`t.example.com. TXT 120 ["` + strings.Repeat("x", 255) + `" "` + strings.Repeat("x", 45) + `"]`},
 		{`TXT t.example.com ""`, `t.example.com. TXT 120 [""]`},
 		{`TXT t.example.com "é"`, `t.example.com. TXT 120 ["\195\169"]`},
 		{`TXT t.example.com "a"~b~"c"`, `t.example.com. TXT 120 ["\"a\" b \"c\""]`},

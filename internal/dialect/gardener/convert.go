@@ -72,12 +72,16 @@ func dataOf(kind rr.Type, value string) (string, error) {
 	case rr.TypeCNAME:
 		return rr.ParseData(kind, strings.TrimSuffix(value, ".")+".")
 	case rr.TypeTXT:
+		texts := []string{value}
 		if quoted.MatchString(value) {
-			if data, err := rr.ParseData(kind, value); err == nil {
-				return data, nil
+			if unquoted, err := rr.Strings(value); err == nil {
+				texts = unquoted
 			}
 		}
-		return rr.Text(value), nil
+		for i, text := range texts {
+			texts[i] = rr.Text(text)
+		}
+		value = strings.Join(texts, " ")
 	}
 	return rr.ParseData(kind, value)
 }
