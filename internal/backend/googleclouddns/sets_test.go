@@ -129,6 +129,22 @@ func TestSetsWithAPolicy(t *testing.T) {
 	holds(t, f, www(t, "192.0.2.1"))
 }
 
+// TestATypeOfTheServicesOwn has a zone with an alias at its apex, of a type that DNS does not have.
+func TestATypeOfTheServicesOwn(t *testing.T) {
+	f := serve(t)
+	alias := &dns.ResourceRecordSet{Name: "example.org.", Type: "ALIAS", Ttl: 300, Rrdatas: []string{"www.example.net."}}
+	f.Sets["example-org"]["example.org. ALIAS"] = alias
+	z := zoneOf(t, f, f.Document)
+	apply(t, z, put(www(t, "192.0.2.1")))
+	found, err := z.Read(t.Context(), z.name, backend.Ask{})
+	if got, _ := found.Sets.Get(www(t, "192.0.2.1").Key()); err != nil || !got.Equal(www(t, "192.0.2.1")) {
+		t.Errorf("the set beside is read as %v (%v)", got, err)
+	}
+	if found.Sets.Len() != 2 || f.Sets["example-org"]["example.org. ALIAS"] != alias {
+		t.Errorf("%d sets are read, want one beside the apex NS; the service holds %v", found.Sets.Len(), f.Sets)
+	}
+}
+
 func TestATTLOfZero(t *testing.T) {
 	f := serve(t)
 	z := zoneOf(t, f, f.Document)
