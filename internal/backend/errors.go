@@ -41,7 +41,7 @@ func (c ErrorClass) Error() string { return string(c) }
 type Error struct {
 	Class ErrorClass
 	Words string        // the server's own words ("SERVFAIL", an API's message); never a Secret
-	After time.Duration // ErrThrottled: how long to wait; 0 when the server did not say
+	After time.Duration // ErrThrottled: how long to wait; 0 when the server did not say. See Pause.
 	// ErrRejected: may be the server's trouble (SERVFAIL); a single set is tried again after a while
 	Temporary bool
 	Cause     Cause // "" when the server did not tell
@@ -92,6 +92,19 @@ func Exceeded(err error) *Error {
 		wayOut += ", or give the operator more memory with --read-memory"
 	}
 	return &Error{Class: ErrTooLarge, Err: fmt.Errorf("%w; %s", e, wayOut)}
+}
+
+// longestPause bounds what a server may ask for.
+const longestPause = 15 * time.Minute
+
+// Pause returns how long to wait after an error because its server says so; 0: it does not. What it says may be wrong
+// by years, and holds up all that goes there, new credentials included.
+func Pause(err error) time.Duration {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		return 0
+	}
+	return min(e.After, longestPause)
 }
 
 // Class returns the class of an error, "" for nil and ErrUnavailable for an error without one.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"testing"
+	"time"
 )
 
 func TestAnErrorIsTheSameAtEachTry(t *testing.T) {
@@ -32,6 +33,23 @@ func TestAnErrorIsTheSameAtEachTry(t *testing.T) {
 		err := fmt.Errorf("reading the zone: %w", &Error{Class: ErrUnavailable, Err: c.err})
 		if want := "reading the zone: unavailable: " + c.want; err.Error() != want {
 			t.Errorf("%s: it says %q, want %q", c.sentence, err, want)
+		}
+	}
+}
+
+func TestPause(t *testing.T) {
+	for _, c := range []struct {
+		sentence string
+		err      error
+		want     time.Duration
+	}{
+		{"a server that says nothing", fmt.Errorf("sending: %w", ErrThrottled), 0},
+		{"a server that asks for a pause", fmt.Errorf("sending: %w", &Error{Class: ErrThrottled, After: time.Minute}),
+			time.Minute},
+		{"a server that asks for years", &Error{Class: ErrThrottled, After: 1<<31*time.Second - 1}, 15 * time.Minute},
+	} {
+		if got := Pause(c.err); got != c.want {
+			t.Errorf("%s has %v, want %v", c.sentence, got, c.want)
 		}
 	}
 }

@@ -202,6 +202,23 @@ func TestAThrottledServerIsLeftAlone(t *testing.T) {
 	})
 }
 
+func TestAServerThatAsksForYearsIsAskedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, s := serverWith(bindLike, zoneName)
+		b := newBench(t, nil)
+		f := b.feed(zoneName)
+		s.setApply(func(backend.Batch) error {
+			return &backend.Error{Class: backend.ErrThrottled, After: 20 * 365 * 24 * time.Hour}
+		})
+		seq := f.Publish(version(1), nil)
+		b.engine.Attach(target("s", zoneName), engine.Attachment{Name: "b", Feed: f, Backend: s})
+		b.pass(time.Minute)
+		s.setApply(nil)
+		b.pass(20 * time.Minute)
+		b.confirmed("b", seq)
+	})
+}
+
 func TestAServerThatComesBackWakesAllItsTargets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, s := serverWith(bindLike, "a.example.", "b.example.")

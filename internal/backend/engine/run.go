@@ -120,8 +120,8 @@ func (t *target) conclude(s *state, j *job, err error) {
 
 // wait says how long to wait after an error.
 func (t *target) wait(err error) time.Duration {
-	if detail, ok := errors.AsType[*backend.Error](err); ok && detail.After > 0 {
-		return detail.After
+	if pause := backend.Pause(err); pause > 0 {
+		return pause
 	}
 	return t.scheduler.engine.cfg.Backoff(t.class, t.failures)
 }

@@ -1,7 +1,6 @@
 package gardener
 
 import (
-	"errors"
 	"time"
 
 	"github.com/zonefold/zonefold/internal/backend"
@@ -16,8 +15,8 @@ const (
 
 // backoff says how long to wait after a number of failures in a row.
 func backoff(err error, failures int, random func() float64) time.Duration {
-	if detail, ok := errors.AsType[*backend.Error](err); ok && detail.After > 0 {
-		return detail.After
+	if pause := backend.Pause(err); pause > 0 {
+		return pause
 	}
 	if passing(err) {
 		return throttleWait
