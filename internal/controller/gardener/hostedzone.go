@@ -69,9 +69,9 @@ func (k *Controller) deliver(ctx context.Context, r *record, run *run) error {
 func (k *Controller) reach(ctx context.Context, r *record, run *run) (backend.Account, backend.HostedZone, error) {
 	s, unlock := k.state.Lock()
 	run.secret = s.secrets[r.secret]
-	h := r.holding
+	before := r.account
 	unlock()
-	account, err := k.opener.open(ctx, run, h)
+	account, err := k.opener.open(ctx, run, before)
 	if err != nil {
 		return nil, backend.HostedZone{}, err
 	}
@@ -139,6 +139,9 @@ func (s *state) hold(r *record, h *holding) {
 	}
 	if h != nil {
 		s.queueOf(h.at.account).holding++
+		if r.account == nil {
+			r.account = h.at.account
+		}
 	}
 	r.holding = h
 }

@@ -21,9 +21,9 @@ type opener struct {
 	as   func(Request) (backend.Account, error)
 }
 
-// open returns the account of a run, or what is wrong with its credentials or settings. What this process has put
-// somewhere, at h, it can take away whatever has become of these.
-func (p opener) open(ctx context.Context, run *run, h *holding) (backend.Account, error) {
+// open returns the account of a run, or what is wrong with its credentials or settings. What is there through the
+// account before can be taken away whatever has become of these.
+func (p opener) open(ctx context.Context, run *run, before backend.Account) (backend.Account, error) {
 	o := run.object
 	data, err := p.credentials(ctx, o)
 	request := Request{Type: o.Spec.Type, Data: data}
@@ -39,8 +39,8 @@ func (p opener) open(ctx context.Context, run *run, h *holding) (backend.Account
 		return account, err
 	}
 	switch {
-	case run.step == Remove && h != nil:
-		return h.at.account, nil
+	case run.step == Remove && before != nil:
+		return before, nil
 	case data == nil:
 		return nil, err
 	}

@@ -39,6 +39,7 @@ func (p *hostedZone) confirm() {
 		confirmed := report.Seq >= seq && !refused
 		r.made = r.made || confirmed || report.Taken || unanswered(report.Err)
 		if confirmed {
+			r.account = p.account
 			delete(p.pending, r)
 		}
 	}

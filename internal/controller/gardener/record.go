@@ -22,6 +22,7 @@ type record struct {
 	request request             // what somebody wants and nobody has begun
 	run     *run                // the operation that is under way; nil: none is
 	holding *holding            // what of it a hosted zone has; nil: nothing that this process knows of
+	account backend.Account     // through which its set is there, as far as is known; nil: nothing is
 	tried   bool                // it was looked for, and looking for it again would not help
 	made    bool                // its set may be at a service, even if the status says that it never was
 	told    bool                // the status says what has come of an attempt of this process to put its set

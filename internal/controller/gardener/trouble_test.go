@@ -159,6 +159,45 @@ func TestTheSecretIsGone(t *testing.T) {
 	w.holds(s, "A api.example.org", "")
 }
 
+// TestTheAccountThatHasPutASetRemovesIt has other credentials only read, and then be gone.
+func TestTheAccountThatHasPutASetRemovesIt(t *testing.T) {
+	s := startBIND(t, "example.org")
+	w := newWorld(t)
+	w.secret("creds", s.secret)
+	w.record("api", "rfc2136 creds A api.example.org 192.0.2.1")
+	w.until("api", "Create Succeeded")
+	w.secret("creds", map[string]string{"Server": s.secret["Server"]})
+	w.ask("api", "reconcile")
+	w.unauthorised("api", "Reconcile")
+	w.noSecret("creds")
+	w.delete("api")
+	w.until("api", "gone")
+	w.holds(s, "A api.example.org", "")
+}
+
+// TestARemovalThatBeginsAnewNeedsNoSecret has a service be away when a set is to be removed, and the Secret be gone
+// when somebody asks once more.
+func TestARemovalThatBeginsAnewNeedsNoSecret(t *testing.T) {
+	s := startPowerDNS(t, "example.org")
+	w := newWorld(t)
+	w.secret("creds", s.secret)
+	w.record("api", "powerdns creds A api.example.org 192.0.2.1")
+	w.until("api", "Create Succeeded")
+	if err := s.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	w.delete("api")
+	w.until("api", "Delete Error [ERR_RETRYABLE_INFRA_DEPENDENCIES]")
+	w.noSecret("creds")
+	w.ask("api", "reconcile")
+	w.until("api", "Delete Error [ERR_RETRYABLE_INFRA_DEPENDENCIES]")
+	if err := s.Start(w.ctx); err != nil {
+		t.Fatal(err)
+	}
+	w.until("api", "gone")
+	w.holds(s, "A api.example.org", "")
+}
+
 func (w *world) noSecret(name string) {
 	w.t.Helper()
 	s := &corev1.Secret{}
