@@ -34,7 +34,7 @@ func (w *worker) apply(ctx context.Context, j *job, changes []plan.Change, last 
 	}
 	w.applied(j, batch, result)
 	if result.Pending != nil && !w.overlay() {
-		s.await(result.Pending, w.now())
+		s.await(result.Pending, j.a.Backend, w.now())
 	}
 	return nil
 }

@@ -3,13 +3,16 @@ package engine
 import (
 	"context"
 	"time"
+
+	"github.com/zonefold/zonefold/internal/backend"
 )
 
 // pending is what a server has made, and not all of its name servers have yet.
 type pending struct {
 	seq    uint64 // of the content that is complete with it; 0: none is
 	done   func(context.Context) (bool, error)
-	next   time.Time // when to ask
+	asks   backend.Backend // that done belongs to
+	next   time.Time       // when to ask
 	every  time.Duration
 	failed int
 }
@@ -22,12 +25,20 @@ const (
 
 // await notes what is to be asked for. Of batches that come while one is asked for only the last is asked for next: it
 // stands for those before it, and so a zone that never rests costs no more questions.
-func (s *state) await(done func(context.Context) (bool, error), now time.Time) {
-	p := &pending{done: done, next: now.Add(firstPoll), every: firstPoll}
+func (s *state) await(done func(context.Context) (bool, error), asks backend.Backend, now time.Time) {
+	p := &pending{done: done, asks: asks, next: now.Add(firstPoll), every: firstPoll}
 	if s.pending == nil {
 		s.pending = p
 	} else {
 		s.behind = p
+	}
+}
+
+// forsake drops what would be asked for with credentials that have been replaced: the zone is read with the new ones
+// instead.
+func (s *state) forsake(now backend.Backend) {
+	if s.pending != nil && s.pending.asks != now {
+		s.pending, s.behind, s.known = nil, nil, false
 	}
 }
 

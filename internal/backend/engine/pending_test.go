@@ -99,3 +99,20 @@ func TestQuestionsThatFailKeepNoChangeBack(t *testing.T) {
 		b.confirmed("b", seq)
 	})
 }
+
+// TestNewCredentialsAreNotHeldUpByOldOnes has a key be replaced while name servers learn of what was made with it.
+func TestNewCredentialsAreNotHeldUpByOldOnes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, s := serverWith(bindLike, zoneName)
+		b := newBench(t, nil)
+		f, old := b.feed(zoneName), &spreading{Backend: s, now: b.Now}
+		b.engine.Attach(target("s0", zoneName), engine.Attachment{Name: "b", Feed: f, Backend: old})
+		seq := f.Publish(version(1), nil)
+		b.pass(10 * time.Second)
+		old.err = &backend.Error{Class: backend.ErrNotAuthorised, Words: "InvalidClientTokenId"}
+		b.engine.Attach(target("s0", zoneName), engine.Attachment{Name: "b", Feed: f,
+			Backend: &spreading{Backend: s, now: b.Now}})
+		b.pass(5 * time.Second)
+		b.confirmed("b", seq)
+	})
+}

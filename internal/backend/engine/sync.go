@@ -56,6 +56,7 @@ func (w *worker) sync(ctx context.Context, j *job) error {
 // arrive finds out what there is, where that is not known, and does all that there is to do with a zone that goes. One
 // that cannot be read is removed too: it may be a part of one that was never completed.
 func (w *worker) arrive(ctx context.Context, j *job) (done bool, err error) {
+	w.state.forsake(j.a.Backend)
 	w.state.reconsider(j, w.now())
 	if w.state.lifted(w.above()) {
 		w.state.known, w.state.raced = false, false
