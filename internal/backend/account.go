@@ -62,10 +62,11 @@ const (
 	CauseUnauthorised    Cause = "unauthorised"    // it knows them, and they are not allowed to do this
 	CauseQuota           Cause = "quota"           // a limit that waiting does not lift
 	// what it was asked for is wrong: a zone that is not there, a name that is not in it
-	CauseInvalid     Cause = "invalid"
-	CauseUnsupported Cause = "unsupported" // this program cannot use such a service at all
-	CauseOwned       Cause = "owned"       // somebody else has it: see registrar
-	CauseHeld        Cause = "held"        // a Protection holds the change: see brake
+	CauseInvalid Cause = "invalid"
+	// this program cannot use such a service at all, or a service cannot hold such a set
+	CauseUnsupported Cause = "unsupported"
+	CauseOwned       Cause = "owned" // somebody else has it: see registrar
+	CauseHeld        Cause = "held"  // a Protection holds the change: see brake
 )
 
 // FindZone returns the zone of an account that a name is in: the one with the longest name, and of several with that

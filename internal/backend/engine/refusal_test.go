@@ -50,6 +50,22 @@ func TestAServerThatTakesNothingRefusesNoSets(t *testing.T) {
 	})
 }
 
+func TestWhatAServerCannotHoldIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, s := serverWith(backendtest.Profile{Limits: backend.Limits{Confirms: true, MaxSetSize: 1}}, zoneName)
+		b := newBench(t, nil)
+		f := b.feed(zoneName)
+		two := set("www.example.org.", rr.TypeA, 300, "192.0.2.1", "192.0.2.2")
+		f.Publish(contentOf(mustParse(zoneName), two), nil)
+		b.engine.Attach(target("s", zoneName), engine.Attachment{Name: "b", Feed: f, Backend: s})
+		b.pass(time.Minute)
+		if why := b.last("b").Refused[two.Key()]; why.Cause != backend.CauseUnsupported ||
+			!strings.Contains(why.Reason, "at most 1 records") {
+			t.Errorf("the set is refused as %+v", why)
+		}
+	})
+}
+
 func TestATemporaryRefusalIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, s := serverWith(bindLike, zoneName)

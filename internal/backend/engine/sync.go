@@ -154,7 +154,7 @@ func (s *state) fitting(j *job, changes []plan.Change) []plan.Change {
 			if !refused {
 				refused, fit = true, slices.Clone(changes[:len(fit)])
 			}
-			s.refuse(j, unit, Refusal{Reason: j.limits.Unfit(unit[i])})
+			s.refuse(j, unit, Refusal{Reason: j.limits.Unfit(unit[i]), Cause: backend.CauseUnsupported})
 			continue
 		}
 		if refused {

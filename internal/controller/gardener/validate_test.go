@@ -14,6 +14,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/gardener/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
+	"github.com/zonefold/zonefold/internal/backend/engine"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/gardener"
 )
@@ -195,6 +196,34 @@ func TestCodes(t *testing.T) {
 	} {
 		if got := fmt.Sprint(codesOf(c.err)); got != c.want || passing(c.err) != c.passing {
 			t.Errorf("%s: the codes are %s (passing: %t), want %s", c.sentence, got, passing(c.err), c.want)
+		}
+	}
+}
+
+func TestWhatARefusalSays(t *testing.T) {
+	const cname, others = "A CNAME may be at www.example.com.", "Other records may be at www.example.com."
+	for _, c := range []struct {
+		sentence, kind string
+		step           Step
+		why            engine.Refusal
+		hint           string
+	}{
+		{"no reason", "A", Put, engine.Refusal{}, cname},
+		{"a set that is not valid", "TXT", Put, engine.Refusal{Cause: backend.CauseInvalid}, cname},
+		{"an alias", "CNAME", Put, engine.Refusal{}, others},
+		{"more addresses than there may be", "A", Put, engine.Refusal{Cause: backend.CauseUnsupported}, ""},
+		{"a quota", "A", Put, engine.Refusal{Cause: backend.CauseQuota}, ""},
+		{"a removal", "A", Remove, engine.Refusal{}, ""},
+	} {
+		key, err := dialect.KeyOf(spec(c.kind + " www.example.com"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.why.Reason = "It says no."
+		said := (&run{step: c.step}).rejected(key, c.why).Error()
+		want := strings.TrimSpace("It says no. " + c.hint)
+		if !strings.HasPrefix(said, want) || c.hint == "" && said != want {
+			t.Errorf("%s: it says %q, want %q", c.sentence, said, want)
 		}
 	}
 }
