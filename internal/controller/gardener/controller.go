@@ -103,6 +103,7 @@ type state struct {
 	hostedZones map[string]*hostedZone            // that have something of ours, or are to lose it, by feed
 	shoots      map[string]shoot                  // as they were last seen, by namespace
 	opened      int                               // accounts
+	numbered    uint64                            // hosted zones, of which one may be closed and come again
 	searches    map[*record]struct{}              // of which it is being found out where their sets are
 	synced      bool                              // every object that existed was seen
 }

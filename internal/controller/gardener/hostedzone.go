@@ -22,6 +22,7 @@ type hostedZone struct {
 	account    backend.Account
 	feed       *engine.Feed
 	id         string // of the feed, and of its attachment
+	number     uint64 // which reports say: those of one that was closed may come later than the next one of this id
 	content    rr.Sets
 	version    uint64               // of the content
 	holders    map[rr.Key][]*record // who has a set there; the last one's is wanted: it was asked for last
@@ -110,8 +111,9 @@ func (s *state) at(r *record, account backend.Account, z backend.HostedZone) *ho
 	id := fmt.Sprintf("gardener %d %s %s %s", s.queueOf(account).number, z.Target.Server, z.Target.Zone, z.Target.View)
 	p := s.hostedZones[id]
 	if p == nil {
+		s.numbered++
 		p = &hostedZone{
-			key: z.Target, account: account, id: id, holders: map[rr.Key][]*record{},
+			key: z.Target, account: account, id: id, number: s.numbered, holders: map[rr.Key][]*record{},
 			waiting: map[*record]struct{}{}, pending: map[*record]uint64{},
 		}
 		p.feed = s.k.Engine.NewOverlay(engine.FeedConfig{ID: id, Zone: z.Target.Zone, Created: s.k.Clock()}, delivery.Overlay{
@@ -123,8 +125,8 @@ func (s *state) at(r *record, account backend.Account, z backend.HostedZone) *ho
 			},
 		})
 		s.k.Engine.Attach(p.key, engine.Attachment{
-			Name: id, Feed: p.feed, Backend: account.Backend(z), Kind: r.object.Spec.Type, Since: s.k.Clock(), Keep: true,
-			Audit: -1,
+			Name: id, Version: p.number, Feed: p.feed, Backend: account.Backend(z), Kind: r.object.Spec.Type,
+			Since: s.k.Clock(), Keep: true, Audit: -1,
 		})
 		s.hostedZones[id] = p
 	}

@@ -18,7 +18,7 @@ func (k *Controller) hear(report engine.Report) {
 	s, unlock := k.state.Lock()
 	defer unlock()
 	p := s.hostedZones[report.Feed]
-	if p == nil {
+	if p == nil || p.number != report.Version {
 		return
 	}
 	p.generation++

@@ -272,3 +272,19 @@ func TestStatuses(t *testing.T) {
 		t.Errorf("that is written as %v, %v", patch, err)
 	}
 }
+
+// TestAReportThatComesLateIsOfWhatWasClosed has one come when a hosted zone is open again.
+func TestAReportThatComesLateIsOfWhatWasClosed(t *testing.T) {
+	k := New(Config{Clock: time.Now})
+	t.Cleanup(k.writer.ShutDown)
+	p := &hostedZone{id: "zone", number: 2}
+	s, unlock := k.state.Lock()
+	s.hostedZones[p.id] = p
+	unlock()
+	for version, want := range []int{0, 0, 1} {
+		k.hear(engine.Report{Feed: p.id, Version: uint64(version), Seq: 9})
+		if p.generation != want {
+			t.Errorf("after a report for number %d, %d are heard, want %d", version, p.generation, want)
+		}
+	}
+}
