@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/gardener/v1alpha1"
@@ -119,40 +120,44 @@ func TestWhatFailsIsNotTriedAgainWhileItWaits(t *testing.T) {
 // TestAShootWithoutAClusterWaitsForIt has the Cluster come after the operator has looked for it.
 func TestAShootWithoutAClusterWaitsForIt(t *testing.T) {
 	s := startPowerDNS(t, "example.org")
-	w := newWorld(t)
-	w.secret("creds", s.secret)
-	w.stop()
-	missed := make(chan struct{}, 1)
-	w.config.Live = missing{w.live, missed}
-	w.noCluster()
-	w.record("api", "powerdns creds A api.example.org 192.0.2.1")
-	w.start()
-	select {
-	case <-missed:
-	case <-w.ctx.Done():
-		t.Fatal("nobody has looked for the Cluster")
-	}
-	select {
-	case <-missed: // it is looked for again
-	case <-w.ctx.Done():
-		t.Fatal("nobody looks for the Cluster again")
-	}
-	w.shoot("{status: {lastOperation: {state: Processing}}}")
-	w.until("api", "Create Succeeded")
-	var told []string
-	for len(w.events.Events) > 0 {
-		told = append(told, <-w.events.Events)
-	}
-	if want := "Warning NoCluster The namespace " + w.ns + " is one of a shoot, but there is no Cluster " + w.ns +
-		"; nothing is done until there is."; !slices.Equal(told, []string{want}) {
-		t.Errorf("the events are %q, want one: %q", told, want)
+	for sentence, instead := range map[string]error{
+		"there is no Cluster": nil, "nor any definition of Clusters": &apimeta.NoKindMatchError{},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			w := newWorld(t)
+			w.secret("creds", s.secret)
+			w.stop()
+			missed := make(chan struct{}, 1)
+			w.config.Live = missing{w.live, missed, instead}
+			w.noCluster()
+			w.record("api", "powerdns creds A "+w.ns+".example.org 192.0.2.1")
+			w.start()
+			for range 2 { // it is looked for again
+				select {
+				case <-missed:
+				case <-w.ctx.Done():
+					t.Fatal("nobody looks for the Cluster")
+				}
+			}
+			w.shoot("{status: {lastOperation: {state: Processing}}}")
+			w.until("api", "Create Succeeded")
+			var told []string
+			for len(w.events.Events) > 0 {
+				told = append(told, <-w.events.Events)
+			}
+			if want := "Warning NoCluster The namespace " + w.ns + " is one of a shoot, but there is no Cluster " + w.ns +
+				"; nothing is done until there is."; !slices.Equal(told, []string{want}) {
+				t.Errorf("the events are %q, want one: %q", told, want)
+			}
+		})
 	}
 }
 
 // missing is a Reader that tells of Clusters that were not there.
 type missing struct {
 	client.Reader
-	missed chan<- struct{}
+	missed  chan<- struct{}
+	instead error // of the error that it is not there, unless nil
 }
 
 func (m missing) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
@@ -161,6 +166,9 @@ func (m missing) Get(ctx context.Context, key client.ObjectKey, o client.Object,
 		select {
 		case m.missed <- struct{}{}:
 		default:
+		}
+		if m.instead != nil {
+			return m.instead
 		}
 	}
 	return err

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -17,7 +18,7 @@ import (
 type shoot struct {
 	Failed bool // Gardener has given up, and nothing is done until it has not
 	Forced bool // it goes, whatever is left behind
-	Lost   bool // there is no Cluster for it
+	Lost   bool // there is no Cluster for it, or not even a definition of Clusters
 }
 
 // shootOf reads the shoot that an object belongs to; the zero shoot where there is none. An object that goes by force
@@ -35,7 +36,7 @@ func shootOf(ctx context.Context, cached, live client.Reader, o *v1alpha1.DNSRec
 	}
 	cluster := blankCluster()
 	if err := live.Get(ctx, client.ObjectKey{Name: namespace}, cluster); err != nil {
-		return shoot{Lost: apierrors.IsNotFound(err)}, fmt.Errorf(
+		return shoot{Lost: apierrors.IsNotFound(err) || apimeta.IsNoMatchError(err)}, fmt.Errorf(
 			"reading the Cluster %s, which the namespace of a shoot needs: %w", namespace, err)
 	}
 	return readShoot(cluster)
