@@ -157,7 +157,9 @@ func (k gatherer) sawSecret(o *metav1.PartialObjectMetadata, version string) {
 		return
 	}
 	for r := range s.users[name] {
-		r.tried = false
+		if r.tried = false; k.Shared {
+			s.find(r) // a Zone may have overwritten its set meanwhile
+		}
 		if r.run == nil || r.run.failures == 0 {
 			continue
 		}

@@ -143,3 +143,26 @@ func TestANewSecretHasASearchTriedAgain(t *testing.T) {
 	w.until("one", "gone")
 	w.holds(s, "A api.example.org", "120 192.0.2.2")
 }
+
+// TestANewSecretHasASetSentAgain has a set be overwritten while nobody knows where it is, as by a Zone.
+func TestANewSecretHasASetSentAgain(t *testing.T) {
+	s := startPowerDNS(t, "example.org")
+	var placed atomic.Int32
+	w := newWorld(t, func(c *gardener.Config) { c.Shared, c.Placed = true, func() { placed.Add(1) } })
+	w.secret("creds", s.secret)
+	w.record("api", "powerdns creds A api.example.org 192.0.2.1")
+	w.until("api", "Create Succeeded")
+	w.stop()
+	w.secret("creds", wrong(s))
+	placed.Store(0)
+	w.start()
+	w.eventually("the start", func() string {
+		if placed.Load() == 0 {
+			return "it is not over, although no other try can help"
+		}
+		return ""
+	})
+	stranger(t, s, "api.example.org", "203.0.113.1")
+	w.secret("creds", s.secret)
+	w.holds(s, "A api.example.org", "120 192.0.2.1")
+}
