@@ -16,6 +16,7 @@ type answer struct {
 	set     rr.Set // zero when there is none
 	obscure bool   // the server referred to another zone, a DNAME is in the way, or it failed at this one question
 	torn    bool   // it was asked for twice, and has changed meanwhile
+	own     bool   // it is at its name, whatever a wildcard has
 }
 
 // soa asks for the SOA only.

@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/miekg/dns"
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/rfc2136"
@@ -22,6 +25,8 @@ type proxy struct {
 	net.Listener
 	loses atomic.Bool // the next answer, and the connection with it
 	stuck atomic.Bool // connections pass nothing on any more
+
+	denies atomic.Int32 // how it answers to transfers itself; 0: it passes them on
 
 	between  atomic.Pointer[func()] // happens once, after the answer to the first message of the next that come together
 	answered chan struct{}
@@ -65,6 +70,9 @@ func (p *proxy) pass(to, from net.Conn) {
 			continue
 		}
 		rest := b[:n]
+		if rcode := p.denies.Load(); rcode != 0 && deny(from, rest, int(rcode)) {
+			continue
+		}
 		if f := p.between.Swap(nil); f != nil {
 			first := 2 + int(binary.BigEndian.Uint16(rest)) // RFC 1035 §4.2.2
 			to.Write(rest[:first])
@@ -74,6 +82,21 @@ func (p *proxy) pass(to, from net.Conn) {
 		}
 		to.Write(rest)
 	}
+}
+
+// deny answers to a transfer as a server does that does not allow it.
+func deny(client io.Writer, wire []byte, rcode int) bool {
+	m := new(dns.Msg)
+	if m.Unpack(wire[2:]) != nil || m.Opcode != dns.OpcodeQuery || m.Question[0].Qtype != dns.TypeAXFR &&
+		m.Question[0].Qtype != dns.TypeIXFR {
+		return false
+	}
+	wire, err := new(dns.Msg).SetRcode(m, rcode).Pack()
+	if err != nil {
+		return false
+	}
+	client.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(wire))), wire...))
+	return true
 }
 
 func (p *proxy) answers(client, upstream net.Conn) {
@@ -151,6 +174,39 @@ func TestAReadingIsOfOneStateOfTheZone(t *testing.T) {
 		got, _ := found.Sets.Get(set.Key())
 		if found.SOA != w.soa || !got.Equal(other) {
 			t.Errorf("%q is read as that of serial %d; serial %d has %q", got.Data, found.SOA.Serial, w.soa.Serial, other.Data)
+		}
+	})
+}
+
+// TestSetsAreReadWithoutTransfers has a key that may update and not transfer: there are more sets than are asked for
+// one by one as a rule, and a wildcard with the same data as some.
+func TestSetsAreReadWithoutTransfers(t *testing.T) {
+	onEach(t, func(t *testing.T, s *nameserver.Server) {
+		p := newProxy(t, s.Addr())
+		c, err := rfc2136.New(rfc2136.Config{
+			Server: p.Addr().String(), Now: time.Now,
+			Key: rfc2136.Key{Name: parse(t, "zonefold-test."), Algorithm: "hmac-sha256", Secret: secret},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := newWriter(t, c)
+		sets := []rr.Set{address(t, "*", "192.0.2.7"), address(t, "same", "192.0.2.7"), address(t, "a.b", "192.0.2.7")}
+		for i := range 150 {
+			sets = append(sets, address(t, fmt.Sprint("n", i), "192.0.2.1"))
+		}
+		w.put(sets...)
+		keys := []rr.Key{address(t, "none", "192.0.2.7").Key(), address(t, "b", "192.0.2.7").Key()}
+		for _, set := range sets {
+			keys = append(keys, set.Key())
+		}
+		for _, rcode := range []int32{dns.RcodeRefused, dns.RcodeNotAuth} {
+			p.denies.Store(rcode)
+			w.ask(s, nil, keys...)
+			w.ask(s, nil, keys[:4]...)
+			if _, err := c.Read(t.Context(), w.zone, backend.Ask{}); !errors.Is(err, backend.ErrNotAuthorised) {
+				t.Errorf("the zone is read: %v", err)
+			}
 		}
 	})
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/miekg/dns"
+
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
@@ -16,7 +18,7 @@ import (
 const maxQueries = 100
 
 // Read reads sets by IXFR since ask.Known, one message however many they are; where the server has no increments by
-// queries, if those show them as they are; else by AXFR.
+// queries, if those show them as they are; else by AXFR. Where transfers are denied, or too large, it is by queries.
 func (c *Client) Read(ctx context.Context, zone dnsname.Name, ask backend.Ask) (backend.Observed, error) {
 	found, err := c.read(ctx, zone, ask)
 	if err != nil {
@@ -32,12 +34,18 @@ func (c *Client) read(ctx context.Context, zone dnsname.Name, ask backend.Ask) (
 	}
 	_, dear := c.dear.Load(zone)
 	if len(ask.Keys) <= maxQueries && (ask.Known == nil || dear) {
-		found, err := c.query(ctx, zone, ask.Keys)
+		found, err := c.query(ctx, zone, ask.Keys, false)
 		if !errors.Is(err, errObscure) {
 			return found, err
 		}
 	}
 	whole, err := c.transfer(ctx, zone, ask.Known)
+	switch backend.Class(err) {
+	case backend.ErrNotAuthorised, backend.ErrNoZone, backend.ErrTooLarge:
+		if found, unknown := c.query(ctx, zone, ask.Keys, true); unknown == nil {
+			return found, nil
+		}
+	}
 	if err != nil {
 		return backend.Observed{}, err
 	}
@@ -49,8 +57,9 @@ var errObscure = errors.New("a query does not show the content of the zone")
 
 // query asks for the SOA, for each set, and for what may stand before a set: a cut at its name or above, where the
 // server refers to the child zone or answers from it; and wildcards, which may stand in for a set that is not there. It
-// ends with the SOA once more: if that has changed, so may the sets have, and they are read again.
-func (c *Client) query(ctx context.Context, zone dnsname.Name, keys []rr.Key) (backend.Observed, error) {
+// ends with the SOA once more: if that has changed, so may the sets have, and they are read again. If it is to probe,
+// it finds out whose a set is that a wildcard has, too.
+func (c *Client) query(ctx context.Context, zone dnsname.Name, keys []rr.Key, probe bool) (backend.Observed, error) {
 	asked := []rr.Key{{Name: zone, Type: rr.TypeSOA}}
 	seen := map[rr.Key]bool{asked[0]: true}
 	want := func(key rr.Key) {
@@ -74,6 +83,9 @@ func (c *Client) query(ctx context.Context, zone dnsname.Name, keys []rr.Key) (b
 		answers, err = c.ask(link, asked)
 		for n := 0; err == nil && answers[asked[0]].torn && n < rereads; n++ {
 			answers, err = c.ask(link, asked)
+		}
+		if err == nil && probe {
+			err = c.probe(link, zone, keys, answers)
 		}
 		return err
 	}); err != nil {
@@ -113,15 +125,44 @@ func judge(zone dnsname.Name, keys []rr.Key, answers map[rr.Key]answer) (backend
 		if len(got.set.Data) == 0 {
 			continue
 		}
-		for _, star := range wildcards(zone, key.Name) {
-			if double := answers[rr.Key{Name: star, Type: key.Type}]; double.obscure ||
-				slices.Equal(double.set.Data, got.set.Data) {
-				return backend.Observed{}, errObscure
-			}
+		if !got.own && doubled(zone, key, answers) {
+			return backend.Observed{}, errObscure
 		}
 		some.Put(got.set)
 	}
 	return backend.Observed{SOA: soa, Sets: some.Sets()}, nil
+}
+
+// doubled reports whether an answer may be that of a wildcard.
+func doubled(zone dnsname.Name, key rr.Key, answers map[rr.Key]answer) bool {
+	return slices.ContainsFunc(wildcards(zone, key.Name), func(star dnsname.Name) bool {
+		double := answers[rr.Key{Name: star, Type: key.Type}]
+		return double.obscure || slices.Equal(double.set.Data, answers[key].set.Data)
+	})
+}
+
+// probe finds out whether sets that a wildcard has are at their own names, too: prerequisites know no wildcards (RFC
+// 2136 §3.2), and an UPDATE of nothing else changes nothing. Whoever may not update learns nothing.
+func (c *Client) probe(link *conn, zone dnsname.Name, keys []rr.Key, answers map[rr.Key]answer) error {
+	for _, key := range keys {
+		got := answers[key]
+		if len(got.set.Data) == 0 || !doubled(zone, key, answers) {
+			continue
+		}
+		m := newUpdate(zone)
+		m.Answer = []dns.RR{deletion(key)} // which looks like "the set exists" (§2.4.1)
+		rcode, err := c.send(link, m)
+		switch {
+		case err != nil:
+			return err
+		case rcode == dns.RcodeSuccess:
+			got.own = true
+		case rcode == dns.RcodeNXRrset:
+			got.set = rr.Set{}
+		}
+		answers[key] = got
+	}
+	return nil
 }
 
 // below returns a name and those above it, up to but without the zone's.
