@@ -2,6 +2,7 @@ package all
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -177,8 +178,8 @@ func recall[T any](ctx context.Context, a *Account, at func(*accountState) *memo
 		return m.value, m.err
 	}
 	value, err := ask()
-	if ctx.Err() != nil && err != nil {
-		return value, err // says nothing about the service
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
+		return value, err // says nothing about the service; that it does not answer in time does
 	}
 	s, unlock := a.state.Lock()
 	defer unlock()

@@ -142,13 +142,17 @@ type scripted struct {
 	lists int
 	looks int
 	err   error
+	mute  bool // it does not answer
 	zones []backend.HostedZone
 }
 
-func (s *scripted) HostedZones(context.Context) ([]backend.HostedZone, error) {
+func (s *scripted) HostedZones(ctx context.Context) ([]backend.HostedZone, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lists++
+	if s.lists++; s.mute {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	return slices.Clone(s.zones), s.err
 }
 
@@ -235,6 +239,30 @@ func TestErrorsAreRememberedForAMoment(t *testing.T) {
 	now, s.err = now.Add(rest), nil
 	if _, err := a.HostedZones(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestOneWaitsForAServiceThatDoesNotAnswer has many ask a service that lets them wait: each would wait after the other.
+func TestOneWaitsForAServiceThatDoesNotAnswer(t *testing.T) {
+	s := &scripted{mute: true}
+	a := &Account{service: s, now: func() time.Time { return time.Unix(1e9, 0) }, turn: make(chan struct{}, 1)}
+	for range 10 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		if _, err := a.HostedZones(ctx); err == nil {
+			t.Error("there are zones")
+		}
+		cancel()
+	}
+	if s.lists != 1 {
+		t.Errorf("a service that does not answer was asked %d times", s.lists)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	other := &Account{service: s, now: a.now, turn: make(chan struct{}, 1)}
+	_, _ = other.HostedZones(ctx) // the caller has ended
+	s.mute = false
+	if _, err := other.HostedZones(t.Context()); err != nil {
+		t.Errorf("what ended because of the caller is remembered: %v", err)
 	}
 }
 
