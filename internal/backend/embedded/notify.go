@@ -85,7 +85,7 @@ func (o *notifier) enqueue(zone dnsname.Name, d destination) {
 	subject := subjectOf{zone, d.addr}
 	n := all.of[subject]
 	if n != nil {
-		n.key, n.again = d.key, true
+		n.key, n.again, n.tries = d.key, true, 0
 		if n.asking {
 			all.arm(n, earliest(n.due, n.sent.Add(notifyPause)))
 		}

@@ -255,6 +255,26 @@ func TestANewChangeIsToldSoonToWhoDoesNotAnswer(t *testing.T) {
 	n.silent()
 }
 
+func TestANewChangeIsToldAsOftenAsTheFirst(t *testing.T) {
+	n := newNotified(t, nil)
+	n.serial()
+	for range notifyTries {
+		n.change()
+		n.clock.pass(notifyPause)
+		n.serial()
+	}
+	for _, pause := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second,
+		32 * time.Second, time.Minute} {
+		n.clock.pass(pause)
+		if got := n.serial(); got != 1+notifyTries {
+			t.Errorf("after %s serial %d is told", pause, got)
+		}
+	}
+	n.clock.pass(time.Hour)
+	n.silent()
+	n.seen.await(t, NotifyUnanswered, 1)
+}
+
 func TestWhatIsNoAnswerToANotify(t *testing.T) {
 	n := newNotified(t, nil)
 	wire, m := n.receive()
