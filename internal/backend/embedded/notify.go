@@ -136,7 +136,7 @@ func (all *notices) proceed(n *notice) {
 }
 
 func (all *notices) forget(n *notice) {
-	delete(all.open, awaited{n.to, n.id})
+	all.unawait(n)
 	delete(all.of, n.subjectOf)
 	if n.timer != nil {
 		n.timer.Stop()
@@ -151,8 +151,8 @@ func (all *notices) send(n *notice) {
 		all.forget(n)
 		return
 	}
-	delete(all.open, awaited{n.to, n.id})
-	n.id = uint16(rand.Uint32())
+	all.unawait(n)
+	n.id = all.unusedID(n.to)
 	n.asking, n.again, n.sent = true, false, all.server.opts.Clock.Now()
 	n.tries++
 	all.open[awaited{n.to, n.id}] = n
@@ -166,9 +166,29 @@ func (all *notices) send(n *notice) {
 	all.arm(n, n.sent.Add(backend.Doubled{First: notifyPause, Most: longestPause}.After(n.tries)))
 }
 
+// unawait ends the wait for an answer. The ID may be another one's by now.
+func (all *notices) unawait(n *notice) {
+	if a := (awaited{n.to, n.id}); all.open[a] == n {
+		delete(all.open, a)
+	}
+}
+
+// unusedID returns an ID that no answer of a follower is awaited by: of many zones that change at once, an answer for
+// one must not be taken for that of another, which may not have heard.
+func (all *notices) unusedID(follower netip.AddrPort) uint16 {
+	id := uint16(rand.Uint32())
+	for range 1 << 16 { // where all are in use one is used twice
+		if all.open[awaited{follower, id}] == nil {
+			break
+		}
+		id++
+	}
+	return id
+}
+
 // answered takes an answer.
 func (all *notices) answered(n *notice, outcome string) {
-	delete(all.open, awaited{n.to, n.id})
+	all.unawait(n)
 	n.asking, n.tries = false, 0
 	all.arm(n, n.sent.Add(notifyRest))
 	all.server.opts.Observer.Notified(outcome)

@@ -3,6 +3,7 @@ package embedded
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"net"
 	"net/netip"
 	"slices"
@@ -367,6 +368,19 @@ func TestNewFollowersAreToldOfAllZones(t *testing.T) {
 		t.Errorf("told of %v", m)
 	}
 	n.silent()
+}
+
+func TestManyNotifiesAtATimeAreToldApart(t *testing.T) {
+	n := newNotified(t, nil)
+	const zones = 2000
+	for i := range zones {
+		applyTo(t, n.group, mustName(t, fmt.Sprintf("z%d.example.", i)))
+	}
+	all, unlock := n.server.notifier.state.Lock()
+	defer unlock()
+	if len(all.of) != 1+zones || len(all.open) != len(all.of) {
+		t.Errorf("of %d notifies %d answers are awaited", len(all.of), len(all.open))
+	}
 }
 
 // FuzzNotifyAnswer sends anything in answer to a signed NOTIFY.
