@@ -383,6 +383,26 @@ func TestManyNotifiesAtATimeAreToldApart(t *testing.T) {
 	}
 }
 
+// A follower that knew another key has refused what it was told.
+func TestFollowersWithAnotherKeyAreToldOfAllZones(t *testing.T) {
+	n := newNotified(t, testKey(t, "former.", "hmac-sha256"))
+	_, m := n.receive()
+	n.answer(m, dns.RcodeNotAuth)
+	n.seen.await(t, NotifyRefused, 1)
+	n.clock.pass(time.Hour)
+	to := Destination{Addr: n.follower.LocalAddr().(*net.UDPAddr).AddrPort(), Key: testKey(t, "follower.", "hmac-sha256")}
+	setPolicy(t, n.server, Policy{Notify: []Destination{to}})
+	if _, m := n.receive(); m.IsTsig() == nil || m.IsTsig().Hdr.Name != "follower." {
+		t.Errorf("it is told with %v", m.IsTsig())
+	}
+	n.clock.pass(time.Hour)
+	for range notifyTries - 1 {
+		n.receive()
+	}
+	setPolicy(t, n.server, Policy{Notify: []Destination{to}})
+	n.silent()
+}
+
 // FuzzNotifyAnswer sends anything in answer to a signed NOTIFY.
 func FuzzNotifyAnswer(f *testing.F) {
 	n := newNotified(f, testKey(f, "follower.", "hmac-sha256"))

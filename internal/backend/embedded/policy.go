@@ -62,10 +62,10 @@ func (s *Server) SetPolicy(group string, p Policy) error {
 	return nil
 }
 
-// greet tells destinations that are new of all zones.
+// greet tells destinations that are new, or have another key, of all zones: with a wrong key they have heard of none.
 func (g *holdings) greet(before []destination) {
 	for _, d := range g.policy.destinations {
-		if slices.ContainsFunc(before, func(old destination) bool { return old.addr == d.addr }) {
+		if slices.ContainsFunc(before, d.is) {
 			continue
 		}
 		for zone := range g.zones {
@@ -104,6 +104,11 @@ type updater struct {
 type destination struct {
 	addr netip.AddrPort
 	key  *tsig.Signer
+}
+
+// is reports whether two are the same, and are told with the same key.
+func (d destination) is(o destination) bool {
+	return d.addr == o.addr && (d.key == o.key || d.key != nil && o.key != nil && d.key.Equal(o.key))
 }
 
 func compile(p Policy) (policy, error) {
