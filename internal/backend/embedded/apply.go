@@ -120,6 +120,11 @@ func (g *Group) replace(c change) (bool, error) {
 		c.next.remember(c.old, c.step, s.opts.History)
 		h.zones[c.zone] = c.next
 	}
+	for _, other := range st.groups {
+		if other.dropped && other != h {
+			delete(other.zones, c.zone) // or it would be served again, as it was long ago
+		}
+	}
 	st.serve(c.zone)
 	if c.old == nil || c.next == nil {
 		h.members.change(c.zone)

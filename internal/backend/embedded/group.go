@@ -25,6 +25,7 @@ type holdings struct {
 	name     string
 	zones    map[dnsname.Name]*Zone
 	policy   policy
+	dropped  bool // see DropPolicy
 	complete bool
 	members  members
 }

@@ -56,6 +56,43 @@ func TestTheNewestOfSeveralGroupsIsServed(t *testing.T) {
 	}
 }
 
+func TestAZoneOfADroppedGroupGoesToAnother(t *testing.T) {
+	zone := mustName(t, "example.org.")
+	for _, c := range []struct {
+		name   string
+		drop   func(*Server)
+		served bool
+	}{
+		{"a group that is there", func(*Server) {}, true},
+		{"one that was dropped", func(s *Server) { s.DropPolicy("a") }, false},
+		{"one that was dropped and is back", func(s *Server) {
+			s.DropPolicy("a")
+			if err := s.SetPolicy("a", Policy{}); err != nil {
+				t.Fatal(err)
+			}
+		}, true},
+	} {
+		s, _ := serve(t, Options{})
+		s.Publish(NewCatalogue())
+		apply := func(group string, b backend.Batch) {
+			t.Helper()
+			if _, err := s.Group(group).Apply(t.Context(), zone, b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		apply("a", batch(t, 5, "192.0.2.5"))
+		c.drop(s)
+		if s.Catalogue().Zone(zone) == nil {
+			t.Errorf("%s: its zone is not served", c.name)
+		}
+		apply("b", batch(t, 6, "192.0.2.6"))
+		apply("b", backend.Batch{Remove: true})
+		if served := s.Catalogue().Zone(zone) != nil; served != c.served {
+			t.Errorf("%s: when another has lost the zone it is served: %v", c.name, served)
+		}
+	}
+}
+
 func TestBatchesThatDoNotFit(t *testing.T) {
 	s, _ := serve(t, Options{})
 	g, zone := s.Group("a"), mustName(t, "example.org.")

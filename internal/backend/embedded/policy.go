@@ -51,15 +51,20 @@ func (s *Server) SetPolicy(group string, p Policy) error {
 	if err != nil {
 		return fmt.Errorf("the transfer policy of %s: %w", group, err)
 	}
+	s.use(group, c, false)
+	return nil
+}
+
+// use has a group have a policy.
+func (s *Server) use(group string, p policy, dropped bool) {
 	st, unlock := s.state.Lock()
 	defer unlock()
 	g := st.group(group)
 	before := g.policy.destinations
-	g.policy = c
+	g.policy, g.dropped = p, dropped
 	s.keys.Store(st.collectKeys())
-	g.setCatalog(c.catalog)
+	g.setCatalog(p.catalog)
 	g.greet(before)
-	return nil
 }
 
 // greet tells destinations that are new, or have another key, of all zones: with a wrong key they have heard of none.
@@ -77,10 +82,9 @@ func (g *holdings) greet(before []destination) {
 	}
 }
 
-// DropPolicy takes a group's policy away: nobody may transfer its zones.
-func (s *Server) DropPolicy(group string) {
-	_ = s.SetPolicy(group, Policy{}) // the zero Policy has no error in it
-}
+// DropPolicy says that nobody changes a group's zones any more: nobody may transfer them, and what another group has or
+// loses is not the group's any more.
+func (s *Server) DropPolicy(group string) { s.use(group, policy{}, true) }
 
 // A policy is a Policy that is ready for use.
 type policy struct {
