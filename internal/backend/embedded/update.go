@@ -112,11 +112,14 @@ func (s *Server) updater(zone dnsname.Name, r *responder) (u Update, rcode int) 
 			continue
 		}
 		i := slices.IndexFunc(g.policy.updaters, func(u updater) bool { return u.key.Equal(key) })
-		if i >= 0 {
-			return Update{Member: Member{g.name, zone}, For: g.policy.updaters[i].who}, dns.RcodeSuccess
+		if i >= 0 && (u.Group == "" || g.name < u.Group) { // the same group whenever the message comes again
+			u = Update{Member: Member{g.name, zone}, For: g.policy.updaters[i].who}
 		}
 	}
-	if !served {
+	switch {
+	case u.Group != "":
+		return u, dns.RcodeSuccess
+	case !served:
 		r.explanation = "This server has no zone " + zone.String()
 		return Update{}, dns.RcodeNotAuth
 	}

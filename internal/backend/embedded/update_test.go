@@ -67,6 +67,40 @@ func TestUpdatesAreForThoseWhoMayUpdate(t *testing.T) {
 	}
 }
 
+// A message that comes again is the same message only for the same group.
+func TestUpdatesOfAZoneOfSeveralGroupsAreForOneOfThem(t *testing.T) {
+	var mu sync.Mutex
+	groups := map[string]int{}
+	s, _, addr := filled(t, Options{Update: func(_ context.Context, u Update) Updated {
+		mu.Lock()
+		defer mu.Unlock()
+		groups[u.Group]++
+		return Updated{}
+	}}, 1)
+	writer := testKey(t, "writer.", "")
+	for _, group := range []string{"test", "a", "b"} {
+		if group != "test" {
+			applyTo(t, s.Group(group), mustName(t, "bench.example."))
+		}
+		if err := s.SetPolicy(group, Policy{Update: []Updater{{Key: *writer, For: "team-" + group}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := new(dns.Msg).SetUpdate("bench.example.")
+	m.SetTsig("writer.", dns.HmacSHA256, 300, time.Now().Unix())
+	client := dns.Client{Net: "tcp", Timeout: 20 * time.Second, TsigSecret: map[string]string{"writer.": writer.Secret}}
+	for range 30 {
+		if _, _, err := client.Exchange(m.Copy(), addr); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if groups["a"] != 30 {
+		t.Errorf("they are for %v", groups)
+	}
+}
+
 // Signed or not, and whoever may update what (RFC 2136 §3.1.1).
 func TestUpdatesOfWhatIsNoZone(t *testing.T) {
 	s, _, addr := filled(t, Options{Update: func(context.Context, Update) Updated {
