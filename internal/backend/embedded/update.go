@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"log/slog"
 	"slices"
 
 	"github.com/miekg/dns"
@@ -80,6 +81,10 @@ func (r *responder) update() (rcode int) {
 	}
 	u, rcode := r.server.updater(zone, r)
 	if rcode != dns.RcodeSuccess {
+		if r.signature.valid() != nil { // strangers cannot fill the log
+			r.server.opts.Log.Info("An update was refused.", slog.String("client", r.client.String()),
+				slog.String("key", r.signature.valid().Name()), slog.String("reason", r.explanation))
+		}
 		return rcode
 	}
 	u.Message = bytes.Clone(r.received)

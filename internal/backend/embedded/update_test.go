@@ -1,9 +1,12 @@
 package embedded
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -14,12 +17,14 @@ import (
 func TestUpdatesAreForThoseWhoMayUpdate(t *testing.T) {
 	var mu sync.Mutex
 	var taken []Update
-	s, _, addr := filled(t, Options{Update: func(_ context.Context, u Update) Updated {
+	var log bytes.Buffer
+	update := func(_ context.Context, u Update) Updated {
 		mu.Lock()
 		defer mu.Unlock()
 		taken = append(taken, u)
 		return Updated{Rcode: dns.RcodeYXRrset, Text: "There is a set."}
-	}}, 1)
+	}
+	s, _, addr := filled(t, Options{Log: slog.New(slog.NewTextHandler(&log, nil)), Update: update}, 1)
 	writer, reader, stranger := testKey(t, "writer.", ""), testKey(t, "reader.", ""), testKey(t, "stranger.", "")
 	setPolicy(t, s, Policy{Update: []Updater{{Key: *writer, For: "team-a"}}, Transfer: []Rule{{Key: reader}}})
 	for _, c := range []struct {
@@ -57,6 +62,12 @@ func TestUpdatesAreForThoseWhoMayUpdate(t *testing.T) {
 	defer mu.Unlock()
 	if len(taken) != 2 {
 		t.Fatalf("%d updates are carried out", len(taken))
+	}
+	for line, want := range map[string]int{`key=reader. reason="No rule lets this client update zone bench.example."`: 2,
+		`key=writer. reason="This server has no zone example.net."`: 2, "An update was refused.": 4} {
+		if n := strings.Count(log.String(), line); n != want {
+			t.Errorf("the log has %d times %s:\n%s", n, line, &log)
+		}
 	}
 	for _, u := range taken {
 		m := new(dns.Msg)
