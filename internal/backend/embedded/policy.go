@@ -180,7 +180,7 @@ func (p *policy) allows(a asker) bool {
 			return false
 		}
 		return len(r.prefixes) == 0 || slices.ContainsFunc(r.prefixes, func(p netip.Prefix) bool {
-			return p.Contains(a.addr)
+			return p.Contains(a.addr.WithZone("")) // a link-local address comes with the name of its interface
 		})
 	})
 }

@@ -316,6 +316,19 @@ func TestWhoMayTransfer(t *testing.T) {
 	}
 }
 
+func TestTheNameOfAnInterfaceIsNoPartOfAnAddress(t *testing.T) {
+	p, err := compile(Policy{Transfer: []Rule{{Prefixes: []netip.Prefix{netip.MustParsePrefix("fe80::/10")}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for addr, want := range map[string]bool{"fe80::1%eth0": true, "fe80::1": true, "2001:db8::1": false,
+		"192.0.2.1": false} {
+		if got := p.allows(asker{addr: netip.MustParseAddr(addr)}); got != want {
+			t.Errorf("%s may transfer: %v", addr, got)
+		}
+	}
+}
+
 func TestPoliciesWithErrorsChangeNothing(t *testing.T) {
 	s, _, addr := filled(t, Options{}, 1)
 	setPolicy(t, s, Policy{Transfer: []Rule{loopback()}})
