@@ -90,6 +90,9 @@ func TestTheOperatorAnswers(t *testing.T) {
 		s.apply(
 			`backend b: {embedded: {transfer: [{addresses: [192.0.2.0/24], tsig: {keyName: k., secretRef: {name: ~missing}}}]}}`)
 		s.cond("backend b", "Ready", "False SecretNotFound", "embedded.transfer[0]", "~missing")
+		s.apply(www("b"))
+		s.answers("www.example.org. A", "192.0.2.1") // whoever may copy it
+		s.ready("zone a/org")
 		s.rejected("backend b", wrong{`{embedded: {transfer: [{}]}}`, "", []string{"does not let everybody"}})
 		s.rejected("backend b", wrong{`{embedded: {transfer: [{addresses: [everybody]}]}}`, "", []string{
 			"IP addresses or networks"}})

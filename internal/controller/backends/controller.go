@@ -343,8 +343,12 @@ func (b *Controller) look(ctx context.Context, name string) {
 	b.protect(name, &backend.Spec)
 	settings, registries, table, trouble := b.settings(ctx, &backend)
 	k := known{trouble: trouble}
-	if trouble == nil {
+	switch {
+	case trouble == nil:
 		k = b.connect(ctx, name, settings)
+	case backend.Spec.Embedded != nil && b.Embedded: // who may copy or change zones is nothing to those who ask
+		k = b.connect(ctx, name, Settings{Embedded: &EmbeddedSettings{Name: name}})
+		k.trouble = trouble
 	}
 	k.warnings, k.grants, k.access = warnings, grants, accessOf(&backend)
 	place.Registry = registries // also while there is trouble: zones that are known go on being written

@@ -273,6 +273,40 @@ func TestNamespacesHaveFewBackendsLookedAt(t *testing.T) {
 	}
 }
 
+// TestOurOwnNameServerAnswersWhateverKeepsOthersFromItsZones has a Backend with an entry that cannot be used.
+func TestOurOwnNameServerAnswersWhateverKeepsOthersFromItsZones(t *testing.T) {
+	for _, c := range []struct {
+		sentence string
+		server   bool // the operator is one
+		entries  []v1alpha1.TransferRule
+		servers  int
+		trouble  string
+	}{
+		{"all is well", true, nil, 1, ""},
+		{"an entry cannot be used", true, []v1alpha1.TransferRule{{}}, 1, controller.ReasonInvalidSpec},
+		{"there is no name server", false, nil, 0, controller.ReasonNotSupported},
+	} {
+		objects := &oneBackend{}
+		objects.backend.Name = "b"
+		objects.backend.Spec.Embedded = &v1alpha1.Embedded{Transfer: c.entries}
+		config := objects.config()
+		config.Embedded = c.server
+		config.Connect = func(s Settings) ([]delivery.Server, error) {
+			return []delivery.Server{{Name: "embedded " + s.Embedded.Name}}, nil
+		}
+		b := New(config)
+		t.Cleanup(b.End)
+		b.look(t.Context(), "b")
+		trouble := ""
+		if k := b.known["b"]; k.trouble != nil {
+			trouble = k.trouble.Reason
+		}
+		if servers := b.known["b"].servers; len(servers) != c.servers || trouble != c.trouble || b.known["b"].stopped {
+			t.Errorf("%s: it has the servers %v, and the trouble %q", c.sentence, servers, trouble)
+		}
+	}
+}
+
 func TestWhereForeignSetsStay(t *testing.T) {
 	type spec = v1alpha1.BackendSpec
 	for sentence, c := range map[string]struct {

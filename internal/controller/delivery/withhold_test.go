@@ -207,5 +207,18 @@ func TestAKeyOfOthersStopsNothing(t *testing.T) {
 		if got := s.has("one", "example.org.", "www.example.org."); got != "192.0.2.2" {
 			t.Errorf("the server has %q", got)
 		}
+		s.server("two", "example.org.", backendtest.Profile{})
+		s.restart(func() {
+			s.place("one", func(p *Place) {
+				o := controller.Not(controller.ReasonSecretNotFound, "Secret x/key cannot be read.")
+				p.Kind, p.Problem = KindEmbedded, &o
+			})
+			s.place("two", nil)
+		})
+		s.zone("org", "example.org.", "two") // it has moved meanwhile
+		if got := s.has("one", "example.org.", "www.example.org."); got != "" {
+			t.Errorf("the server still has %q, which an earlier run has left", got)
+		}
+		s.holds("org", "two")
 	})
 }

@@ -358,7 +358,7 @@ func (st *state) withdrawOwed(z *delivery, l *zoneFeed, name string) {
 		st.log.Info("the Backend of a zone is gone; the records published there stay", "zone", l.name.String(), "at",
 			name)
 	case p.Observe, p.Protection.Policy != plan.PolicySync: // where nothing is written, or all stays, nothing is withdrawn
-	case p.Problem != nil:
+	case p.Problem != nil && (p.Kind != KindEmbedded || len(p.Servers) == 0):
 		z.problem = fmt.Sprintf("%s cannot be withdrawn from %s: %s", l.name, p.called(), p.Problem.Message)
 		return
 	default:
