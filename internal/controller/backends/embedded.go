@@ -59,13 +59,10 @@ func (r resolver) embeddedServer(spec *v1alpha1.Embedded) (Settings, *controller
 		Update:      entries("update", spec.Update, r.update, &trouble),
 		ExternalDNS: entries("externalDNS", spec.ExternalDNS, r.token, &trouble),
 	}
-	if spec.CatalogZone != "" {
-		name, err := dnsname.Parse(strings.TrimSuffix(spec.CatalogZone, ".") + ".")
-		if err != nil {
-			return Settings{}, problem(controller.ReasonInvalidSpec,
-				"The catalogZone is no domain name: %v; write one such as catalog.example.", err)
-		}
-		out.Catalog = name
+	var err error
+	if out.Catalog, err = catalogOf(spec); err != nil {
+		return Settings{}, problem(controller.ReasonInvalidSpec,
+			"The catalogZone %v; write one such as catalog.example.", err)
 	}
 	return Settings{Embedded: out}, trouble
 }

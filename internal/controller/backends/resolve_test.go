@@ -147,6 +147,34 @@ func TestAnEntryWithoutItsSecretLetsNobodyIn(t *testing.T) {
 	}
 }
 
+func TestCatalogZones(t *testing.T) {
+	long := strings.Repeat("a", 52) + "." + strings.Repeat(strings.Repeat("a", 53)+".", 3)
+	for _, c := range []struct{ sentence, catalog, want string }{
+		{"none", "", ""},
+		{"a name", "catalog.example.", "catalog.example."},
+		{"one without the final dot, in upper case", "Catalog.example", "catalog.example."},
+		{"the longest", long, long},
+		{"one that is longer", "a" + long, "InvalidSpec: The catalogZone is too long: the names of its members have 39 " +
+			"octets more; write one such as catalog.example."},
+		{"a wildcard", "*.example.", "InvalidSpec: The catalogZone cannot be *.example.; write one such as catalog.example."},
+		{"no name", "a..b", `InvalidSpec: The catalogZone is no domain name: "a..b." has an empty label; write one such as ` +
+			"catalog.example."},
+	} {
+		s, trouble := resolver{embedded: true}.settings(&v1alpha1.BackendSpec{Embedded: &v1alpha1.Embedded{
+			CatalogZone: c.catalog}})
+		got := ""
+		switch {
+		case trouble != nil:
+			got = trouble.Reason + ": " + trouble.Message
+		case s.Embedded != nil:
+			got = s.Embedded.Catalog.String()
+		}
+		if got != c.want {
+			t.Errorf("%s: it is\n%s\nwant\n%s", c.sentence, got, c.want)
+		}
+	}
+}
+
 func reached(r resolver, spec *v1alpha1.BackendSpec) string {
 	s, trouble := r.settings(spec)
 	switch {
