@@ -78,6 +78,7 @@ const (
 
 	ReasonInvalidGrant  = "InvalidGrant"  // a grant that cannot be read gives nothing
 	ReasonClientsHidden = "ClientsHidden" // transfers go by addresses, and the name server sees those of nodes
+	ReasonCatalogTaken  = "CatalogTaken"  // an older Backend has a catalog zone of this name
 )
 
 // ReasonOf returns the reason for a class of a backend's error.

@@ -166,6 +166,6 @@ func (w *worker) remove(ctx context.Context, j *job) error {
 		w.giveBack(j)
 		return fmt.Errorf("removing zone %s: %w", w.Zone, err)
 	}
-	w.state = state{complete: true, holder: w.state.holder, late: w.state.late}
+	w.state = state{complete: true, holder: w.state.holder, view: view{late: w.state.late}}
 	return nil
 }

@@ -1,11 +1,14 @@
 package backends
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/dnsname"
 )
 
@@ -25,4 +28,40 @@ func catalogOf(spec *v1alpha1.Embedded) (dnsname.Name, error) {
 		return dnsname.Name{}, errors.New("is too long: the names of its members have 39 octets more")
 	}
 	return name, nil
+}
+
+// elder returns the oldest Backend that is older than this one and asks for a catalog zone of the same name, "" for
+// none. It alone has one: who follows the other would drop all zones that this one does not list.
+func (s Source) elder(ctx context.Context, backend *v1alpha1.Backend) string {
+	catalog, err := catalogOf(backend.Spec.Embedded)
+	if err != nil || catalog.IsZero() {
+		return ""
+	}
+	oldest := backend
+	s.every(ctx, func(other *v1alpha1.Backend) {
+		name, err := catalogOf(other.Spec.Embedded)
+		if err == nil && name == catalog && byAge(other, oldest) < 0 {
+			oldest = other
+		}
+	})
+	if oldest.Name == backend.Name {
+		return ""
+	}
+	return oldest.Name
+}
+
+// byAge orders Backends, the oldest first.
+func byAge(a, b *v1alpha1.Backend) int {
+	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
+}
+
+// catalogTaken warns of a catalog zone that an older Backend has.
+func (s Source) catalogTaken(ctx context.Context, backend *v1alpha1.Backend) []caution {
+	elder := s.elder(ctx, backend)
+	if elder == "" {
+		return nil
+	}
+	return []caution{{controller.ReasonCatalogTaken, fmt.Sprintf(
+		"The older Backend %s has the catalog zone %s, so this one has none; choose another name for its "+
+			"embedded.catalogZone.", elder, backend.Spec.Embedded.CatalogZone)}}
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/zonefold/zonefold/internal/controller/delivery"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/backends"
+	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/registry"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -98,6 +99,7 @@ type known struct {
 	host     *host // of a provider
 	grants   []zone.Grant
 	access   access
+	catalog  dnsname.Name // the catalog zone that it asks for; zero: none
 }
 
 // replace takes the place of what was known before.
@@ -306,7 +308,7 @@ func (b *Controller) look(ctx context.Context, name string) {
 	b.looked.Lock()
 	defer b.looked.Unlock()
 	b.mu.Lock()
-	was := b.known[name].access
+	was := b.known[name]
 	b.mu.Unlock()
 	var backend v1alpha1.Backend
 	err := b.Client.Get(ctx, client.ObjectKey{Name: name}, &backend)
@@ -317,7 +319,7 @@ func (b *Controller) look(ctx context.Context, name string) {
 		b.Places.Delete(name)
 		b.Core.PutGrants(name, nil)
 		b.replace(name, nil)
-		b.enqueueAll(ctx, was, access{})
+		b.enqueueAll(ctx, was, known{})
 		return
 	case err != nil:
 		b.Log.Error("reading a Backend", "backend", name, "error", err)
@@ -350,7 +352,8 @@ func (b *Controller) look(ctx context.Context, name string) {
 		k = b.connect(ctx, name, Settings{Embedded: &EmbeddedSettings{Name: name}})
 		k.trouble = trouble
 	}
-	k.warnings, k.grants, k.access = warnings, grants, accessOf(&backend)
+	catalog, _ := catalogOf(backend.Spec.Embedded) // one that cannot be is a trouble
+	k.warnings, k.grants, k.access, k.catalog = warnings, grants, accessOf(&backend), catalog
 	place.Registry = registries // also while there is trouble: zones that are known go on being written
 	place.Servers, place.Problem = b.besideTable(k.servers, table, k.trouble)
 	k.trouble = place.Problem
@@ -361,7 +364,7 @@ func (b *Controller) look(ctx context.Context, name string) {
 	b.Places.Put(place)
 	b.Core.PutGrants(name, grants) // and with it a step of the World, which finds out what they allow
 	b.writer.Enqueue(id(name))
-	b.enqueueAll(ctx, was, k.access)
+	b.enqueueAll(ctx, was, k)
 }
 
 // protect tells those who run fleets what a Backend holds of deletions there; nil: it is gone.

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	"github.com/zonefold/zonefold/internal/dnsname"
 )
 
 // Policies tell the operator's own name server who may follow it. Every replica has
@@ -27,9 +28,12 @@ type Policies struct {
 func (p *Policies) Run(ctx context.Context) error {
 	p.known = map[string]EmbeddedSettings{}
 	look := func(name string) { p.look(ctx, name) }
+	all := func(any) { p.every(ctx, func(b *v1alpha1.Backend) { look(b.Name) }) }
+	each := eachBackend(look)
 	_, err := p.follow(ctx, nil, []followed{
-		{object: &corev1.Secret{}, look: func(any) { p.every(ctx, func(b *v1alpha1.Backend) { look(b.Name) }) }},
-		{object: &v1alpha1.Backend{}, look: eachBackend(look)},
+		{object: &corev1.Secret{}, look: all},
+		// Another one may get the catalog zone, or lose it.
+		{object: &v1alpha1.Backend{}, look: func(o any) { each(o); all(o) }},
 	})
 	if err != nil {
 		return err
@@ -58,6 +62,9 @@ func (p *Policies) look(ctx context.Context, name string) {
 	settings, _, _, _ := p.settings(ctx, &backend)
 	if settings.Embedded == nil {
 		return // what was stays
+	}
+	if p.elder(ctx, &backend) != "" {
+		settings.Embedded.Catalog = dnsname.Name{}
 	}
 	if old, ok := p.known[name]; ok && reflect.DeepEqual(old, *settings.Embedded) {
 		return

@@ -47,8 +47,8 @@ func (b *Controller) access(ctx context.Context) access {
 }
 
 // enqueueAll enqueues every Backend after one of them has changed something for all.
-func (b *Controller) enqueueAll(ctx context.Context, was, is access) {
-	if was != is {
+func (b *Controller) enqueueAll(ctx context.Context, was, is known) {
+	if was.access != is.access || was.catalog != is.catalog {
 		b.every(ctx, func(backend *v1alpha1.Backend) { b.writer.Enqueue(id(backend.Name)) })
 	}
 }

@@ -37,8 +37,8 @@ func (b *Controller) write(ctx context.Context, id zone.ID) error {
 			"%s Until then the operator sends nothing to its servers, and they keep what they serve.",
 			trouble.Message)
 	}
-	status := status(&backend, findings{zones, trouble, b.cautions(&backend, k.warnings),
-		b.access(ctx).restricted(k.grants)}, b.Clock())
+	cautions := append(b.cautions(&backend, k.warnings), b.catalogTaken(ctx, &backend)...)
+	status := status(&backend, findings{zones, trouble, cautions, b.access(ctx).restricted(k.grants)}, b.Clock())
 	status.LeftBehind = b.tellLeft(&backend)
 	if equality.Semantic.DeepEqual(backend.Status, status) {
 		return nil
