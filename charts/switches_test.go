@@ -277,6 +277,18 @@ func TestFlagsFollowTheValues(t *testing.T) {
 	}
 }
 
+func TestANameServerThatGoesAnswersForAMoment(t *testing.T) {
+	for values, want := range map[string]*corev1.Lifecycle{
+		"":                      {PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 5}}},
+		"dns: {enabled: false}": nil,
+		only("bindy"):           nil,
+	} {
+		if diff := cmp.Diff(want, container(t, mustRender(t, values)).Lifecycle); diff != "" {
+			t.Errorf("what a container does before it ends with %q (-want +got):\n%s", values, diff)
+		}
+	}
+}
+
 func TestImagesAreNamedByDigestElseByTag(t *testing.T) {
 	for values, want := range map[string]string{
 		"": "zonefold/operator:" + load(t).AppVersion(),
