@@ -171,6 +171,7 @@ func nextAddress(t *testing.T) string {
 }
 
 func (n *bindNode) run() {
+	n.TempDir() // which has the volumes: what ends pods is to come before its removal
 	ctx, cancel := context.WithCancel(n.Ctx)
 	var done sync.WaitGroup
 	n.Cleanup(func() {
