@@ -86,8 +86,12 @@ func (r *instances) reconcile(ctx context.Context, key client.ObjectKey) (time.D
 		r.rollouts.line.leave(key)
 		return v.keepUp(ctx, problem)
 	}
-	if behind, err := r.rollouts.isBehind(ctx, &instance); behind || err != nil {
+	behind, err := r.rollouts.isBehind(ctx, &instance)
+	switch {
+	case err != nil:
 		return 0, err
+	case behind:
+		return v.keepZones(ctx)
 	}
 	if held, err := r.withFinalizer(ctx, &instance, v1beta1.InstanceFinalizer); !held {
 		return 0, err

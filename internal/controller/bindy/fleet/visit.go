@@ -98,13 +98,35 @@ func (v *visit) carryOut(ctx context.Context) error {
 // since, too, and lose those that it is not to have any more, and says why nothing else is done.
 func (v *visit) keepUp(ctx context.Context, problem *dialect.Trouble) (time.Duration, error) {
 	v.kept, v.troubles = true, []dialect.Trouble{*problem}
+	err := v.goOn(ctx)
+	return v.after, errors.Join(err, v.report(ctx))
+}
+
+// keepZones has the pods of an instance that waits for what its cluster says go on as well. That takes long where the
+// cluster's spec cannot be carried out, or the API server refuses the change. Nothing else is to be said yet.
+func (v *visit) keepZones(ctx context.Context) (time.Duration, error) {
+	err := v.goOn(ctx)
+	if v.zones == nil {
+		return v.after, err
+	}
+	status := *v.instance.Status.DeepCopy()
+	status.Zones, status.ZonesCount = v.listed, int32(len(v.listed))
+	written := v.writeStatus(ctx, v.instance, v.instance.Status, status)
+	if written == nil {
+		v.zones.Stored(client.ObjectKeyFromObject(v.instance), v.listed)
+	}
+	return v.after, errors.Join(err, written)
+}
+
+// goOn has the pods of an instance get what is new of their zones, and lose those that it is not to have any more.
+func (v *visit) goOn(ctx context.Context) error {
 	looked := v.lookForZones(ctx, client.ObjectKeyFromObject(v.instance))
 	var err error
 	if v.pods, err = v.servers.Pods(ctx, &dialect.Server{Instance: v.instance}); err == nil {
 		v.sweep(ctx)
 		v.declare(ctx)
 	}
-	return v.after, errors.Join(looked, err, v.report(ctx))
+	return errors.Join(looked, err)
 }
 
 // delete deletes everything that an instance has, and lets it go when all of it is gone or on its way. It waits for no
