@@ -8,7 +8,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -59,7 +58,7 @@ func (v *visit) updateStatus(ctx context.Context) error {
 			i.Status.ObservedParentGeneration
 	}
 	conditions := controller.Conditions{Old: i.Status.Conditions, Generation: status.ObservedGeneration, Now: v.clock()}
-	ready := w.ready(meta.FindStatusCondition(i.Status.Conditions, v1beta1.ConditionReady))
+	ready := w.ready()
 	conditions.Set(v1beta1.ConditionReady, ready)
 	conditions.Set(v1beta1.ConditionProgressing, w.progressing(ready))
 	conditions.Set(v1beta1.ConditionDegraded, w.degraded(ready))
@@ -108,8 +107,9 @@ func workloadOf(i *v1beta1.Bind9Instance, v *visit, d *appsv1.Deployment) state 
 	return out
 }
 
-// ready is the condition Ready: every pod runs what the spec asks for and has its zones.
-func (s state) ready(before *metav1.Condition) controller.Outcome {
+// ready is the condition Ready: every pod runs what the spec asks for, or, while it is held back, asked for before, and
+// has its zones.
+func (s state) ready() controller.Outcome {
 	if len(s.troubles) > 0 {
 		var messages []string
 		for _, t := range s.troubles {
@@ -124,9 +124,7 @@ func (s state) ready(before *metav1.Condition) controller.Outcome {
 	}
 	told := strings.Join(append([]string{counted}, s.pods...), " ")
 	switch {
-	case s.held != "" && s.exists && before != nil:
-		return controller.Outcome{Status: before.Status, Reason: before.Reason, Message: before.Message}
-	case s.held != "":
+	case s.held != "" && !s.exists:
 		return controller.Not(v1beta1.ReasonNotReady, s.held)
 	case s.rolling:
 		return controller.Not(v1beta1.ReasonRollingOut, told)

@@ -198,6 +198,29 @@ func TestH6AClusterIsReplacedOneServerAtATime(t *testing.T) {
 	allReady()
 }
 
+// TestAServerThatWaitsSaysHowItsPodsAre has one server wait for another: what was wrong before with its spec is not any
+// more.
+func TestAServerThatWaitsSaysHowItsPodsAre(t *testing.T) {
+	s := fleetStage(t)
+	a := s.Namespace("a")
+	s.Kubelet(a, func(p *corev1.Pod) bool { return !strings.Contains(p.Spec.Containers[0].Image, "bad") })
+	s.Apply(bindytest.ClusterManifest, a, "dns", `primaryReplicas: 2`)
+	s.Eventually("all ready", func() string {
+		return bindytest.Ready(s.BindCluster(a, "dns").Status.Conditions, "True", "AllReady", "2 of 2")
+	})
+	s.Patch(s.BindCluster(a, "dns"), `{"spec":{"image":{"image":"zonefold/bad:1"},"global":{"allowQuery":["friends"]}}}`)
+	s.IsInstance(a, "dns-primary-1", "False", "InvalidSpec", "friends")
+	s.Patch(s.BindCluster(a, "dns"), `{"spec":{"global":null}}`)
+	s.IsInstance(a, "dns-primary-0", "False", "RollingOut")
+	s.IsInstance(a, "dns-primary-1", "True", "AllReady", "1 of 1")
+	s.Eventually("whom it waits for", func() string {
+		if held := progress(s.Instance(a, "dns-primary-1")); !strings.Contains(held, "dns-primary-0") {
+			return held
+		}
+		return ""
+	})
+}
+
 func progress(i *v1beta1.Bind9Instance) string {
 	for _, c := range i.Status.Conditions {
 		if c.Type == v1beta1.ConditionProgressing && c.Status == "True" && c.Reason == v1beta1.ReasonRollingOut {
