@@ -143,6 +143,21 @@ func TestASignerThatIsCreatedAgainWithItsKeys(t *testing.T) {
 	}
 }
 
+// TestAClusterThatSignsNoMore keeps the volume of the keys until the zone is not signed any more.
+func TestAClusterThatSignsNoMore(t *testing.T) {
+	s, n := zoneStage(t, "nomore")
+	n.keepVolumes()
+	s.Apply(signingCluster, n.namespace, 1, `, keysFrom: {persistentVolume: {}}`)
+	s.Apply(exampleZone, n.namespace)
+	s.Apply(addressRecord, n.namespace, "www", "192.0.2.1")
+	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
+	s.Patch(s.BindCluster(n.namespace, "dns"), `{"spec":{"global":{"dnssec":{"signing":{"enabled":false}}}}}`)
+	s.Eventually("a zone without keys", func() string { return n.answers(2, "example.com.", dns.TypeDNSKEY, "") })
+	s.Apply(addressRecord, n.namespace, "www", "192.0.2.2")
+	s.Eventually("a change", func() string { return n.answers(2, "www.example.com.", dns.TypeA, "192.0.2.2") })
+	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
+}
+
 // TestAZoneThatBecomesSigned has two primaries serve it before, as equals.
 func TestAZoneThatBecomesSigned(t *testing.T) {
 	s, n := zoneStage(t, "becomes")

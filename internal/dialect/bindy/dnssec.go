@@ -68,11 +68,12 @@ func (s *Server) Signs() Signs {
 	return out
 }
 
-// keyClaim is the claim of a primary that has no storage of its own, and is to keep keys.
+// keyClaim is the claim of a primary that has no storage of its own, and is to keep keys. It keeps them when its zones
+// are not to be signed any more, too: they stay signed for as long as their parents may have DS records for them.
 func (s *Server) keyClaim() (*v1beta1.ClaimConfig, error) {
 	c := s.signing()
-	signs := s.Role == v1beta1.RolePrimary && s.Replicas <= 1 && c != nil && c.Enabled
-	if !signs || c.KeysFrom == nil || c.KeysFrom.PersistentVolume == nil {
+	if s.Role != v1beta1.RolePrimary || s.Replicas > 1 || c == nil || c.KeysFrom == nil ||
+		c.KeysFrom.PersistentVolume == nil {
 		return nil, nil
 	}
 	var spec corev1.PersistentVolumeClaimSpec
