@@ -253,8 +253,8 @@ type ZoneDNSSEC struct {
 	// +nullable
 	// +optional
 	Signer string `json:"signer,omitempty"`
-	// What the signer's keys go with: the UID of the Bind9Instance on whose own
-	// volume they are, or the name of its claim if somebody else made that.
+	// What the signer's keys go with: the UID of the claim that was made for it, or
+	// the name of its claim if somebody else made that.
 	//
 	// +nullable
 	// +optional

@@ -13,8 +13,10 @@ import (
 	"time"
 
 	"github.com/miekg/dns"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/controller/bindy/bindytest"
@@ -138,6 +140,72 @@ func TestASignerThatIsCreatedAgainWithItsKeys(t *testing.T) {
 	s.Apply(signer, n.namespace)
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
 	s.Eventually("belief in the signer that is back", func() string { return n.believed(2, "none.example.com") })
+	if s.Get(example); !reflect.DeepEqual(example.Status.DNSSEC, before) {
+		t.Errorf("the status says %+v after %+v", example.Status.DNSSEC, before)
+	}
+}
+
+// TestASignerWhoseClaimIsMadeAnew has lost its keys with the one before: who has the signed zone keeps it.
+func TestASignerWhoseClaimIsMadeAnew(t *testing.T) {
+	s, n := zoneStage(t, "claim")
+	n.keepVolumes()
+	s.Apply(signingCluster, n.namespace, 1, `, keysFrom: {persistentVolume: {}}`)
+	s.Apply(exampleZone, n.namespace)
+	s.Apply(addressRecord, n.namespace, "www", "192.0.2.1")
+	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
+	example := &v1beta1.DNSZone{ObjectMeta: bindytest.Named(n.namespace, "example")}
+	s.Get(example)
+	before := example.Status.DNSSEC
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: bindytest.Named(n.namespace, "dns-primary-0-zones")}
+	s.Has(claim)
+	former := claim.UID
+	n.setAway("dns-primary-0", true)
+	s.Remove(claim)
+	s.Eventually("another claim", func() string {
+		if !s.Get(claim) || claim.UID == former {
+			return "there is none"
+		}
+		return ""
+	})
+	n.setAway("dns-primary-0", false)
+	s.Eventually("word of the keys", func() string {
+		s.Get(example)
+		return bindytest.Ready(example.Status.Conditions, metav1.ConditionFalse, v1beta1.ReasonSigningRefused,
+			"has lost the keys")
+	})
+	s.Apply(addressRecord, n.namespace, "www", "192.0.2.2")
+	s.recordIs(n.namespace, "www", metav1.ConditionFalse, v1beta1.ReasonSigningRefused)
+	s.Eventually("what is kept", func() string {
+		return n.answersAt("dns-secondary-0", "www.example.com.", dns.TypeA, "192.0.2.1")
+	})
+	if s.Get(example); !reflect.DeepEqual(example.Status.DNSSEC, before) {
+		t.Errorf("the status says %+v after %+v", example.Status.DNSSEC, before)
+	}
+}
+
+// TestASignerThatIsDeletedWithoutItsClaim is made anew by its cluster, and takes over what it had, its keys too.
+func TestASignerThatIsDeletedWithoutItsClaim(t *testing.T) {
+	s, n := zoneStage(t, "orphan")
+	n.keepVolumes()
+	s.Apply(signingCluster, n.namespace, 1, `, keysFrom: {persistentVolume: {}}`)
+	s.Apply(exampleZone, n.namespace)
+	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
+	example := &v1beta1.DNSZone{ObjectMeta: bindytest.Named(n.namespace, "example")}
+	s.Get(example)
+	before, former := example.Status.DNSSEC, s.Instance(n.namespace, "dns-primary-0")
+	s.Remove(former, client.PropagationPolicy(metav1.DeletePropagationOrphan))
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: bindytest.Named(n.namespace, "dns-primary-0-zones")}
+	s.Eventually("the claim of the next", func() string {
+		now := s.Instance(n.namespace, "dns-primary-0")
+		if s.Get(claim); now.UID == "" || now.UID == former.UID || !metav1.IsControlledBy(claim, now) {
+			return fmt.Sprintf("it is of %+v", claim.OwnerReferences)
+		}
+		return ""
+	})
+	s.Apply(addressRecord, n.namespace, "www", "192.0.2.1")
+	s.recordIs(n.namespace, "www", metav1.ConditionTrue, v1beta1.ReasonReconcileSucceeded)
+	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
+	s.Eventually("belief in it", func() string { return n.believed(2, "www.example.com") })
 	if s.Get(example); !reflect.DeepEqual(example.Status.DNSSEC, before) {
 		t.Errorf("the status says %+v after %+v", example.Status.DNSSEC, before)
 	}

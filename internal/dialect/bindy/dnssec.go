@@ -14,23 +14,30 @@ import (
 type Signs struct {
 	Policy  string // that zones without a policy of their own are signed by; "": they are not
 	Trouble string // why it cannot sign, as a sentence; "": it can
-	KeysIn  string // what has its keys, which are lost with that; "": that is not known
+	KeysIn  string // what has its keys, which are lost with that; "": that is not known, or its OwnClaim
 }
 
 // noKeys is what has the keys of a server without a volume: they end with its pod.
 const noKeys = "Pod"
 
-// keysIn is what has the keys of the server. The claim that is made for an instance goes with it, another one does not.
+// keysIn is what has the keys of the server.
 func (s *Server) keysIn() string {
 	switch {
 	case s.standing: // which claim it has may not be known
 		return ""
 	case s.claim == nil:
 		return noKeys
-	case s.claim.ClaimName != "":
-		return s.claim.ClaimName
 	}
-	return string(s.Instance.UID)
+	return s.claim.ClaimName
+}
+
+// OwnClaim is the name of the claim that is made for the server; "": it has none, or that is not known. The keys are in
+// that very claim, and not in another one that is made in its place.
+func (s *Server) OwnClaim() string {
+	if s.standing || s.claim == nil || s.claim.ClaimName != "" {
+		return ""
+	}
+	return s.claimName()
 }
 
 // signing is what the configuration of the server says about it, nil if nothing.

@@ -107,7 +107,8 @@ func keep(want, live *corev1.PersistentVolumeClaim) string {
 		return ""
 	}
 	return dialect.Sentence("The PersistentVolumeClaim %s cannot be changed: %s. Undo the change of spec.storage, or "+
-		"delete the claim and the pod; a new claim is empty until zones are written again.", live.Name, dialect.List(vain))
+		"delete the claim and the pod; a new claim is empty until zones are written again, and has no keys of signed zones.",
+		live.Name, dialect.List(vain))
 }
 
 // removeChild deletes an object of this kind and name if the instance has it.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -169,14 +170,18 @@ type look struct {
 // host is the server with its pods. What was known of those that stay is kept.
 func (l *look) host(ctx context.Context) (*host, error) {
 	s, before := l.server, l.before
-	out := &host{server: slim(s), primary: s.Role == v1beta1.RolePrimary, signs: s.Signs(),
+	out := &host{server: slim(s), primary: s.Role == v1beta1.RolePrimary,
 		transfer: client.ObjectKey{Namespace: s.Instance.Namespace, Name: s.TransferSecret()}}
+	var err error
+	if out.signs, err = l.signs(ctx); err != nil {
+		return nil, err
+	}
 	if before != nil {
 		out.ledger, out.unswept, out.allowTransfer = before.ledger, before.unswept, before.allowTransfer
 	} else {
 		out.ledger = ledgerOf(s.Instance.Status.Zones)
 	}
-	_, _, err := l.keys(ctx, s.TransferSecret())
+	_, _, err = l.keys(ctx, s.TransferSecret())
 	missing := errors.Is(err, errNoKeys)
 	if err != nil && !missing {
 		return nil, err
@@ -227,6 +232,23 @@ func (l *look) host(ctx context.Context) (*host, error) {
 			s.Instance.Name)
 	default:
 		out.trouble = dialect.Sentence("No pod of Bind9Instance %s/%s is running.", s.Instance.Namespace, s.Instance.Name)
+	}
+	return out, nil
+}
+
+// signs is what the server says about the signing of zones. Its keys are in the claim that was made for it, if there is
+// one: while that is about to be made, nobody knows of any.
+func (l *look) signs(ctx context.Context) (dialect.Signs, error) {
+	out, claim := l.server.Signs(), &corev1.PersistentVolumeClaim{}
+	key := client.ObjectKey{Namespace: l.server.Instance.Namespace, Name: l.server.OwnClaim()}
+	if key.Name == "" {
+		return out, nil
+	}
+	if err := l.z.Client.Get(ctx, key, claim); client.IgnoreNotFound(err) != nil {
+		return out, fmt.Errorf("reading PersistentVolumeClaim %s: %w", key, err)
+	}
+	if metav1.IsControlledBy(claim, l.server.Instance) {
+		out.KeysIn = string(claim.UID)
 	}
 	return out, nil
 }
