@@ -259,12 +259,12 @@ type ZoneDNSSEC struct {
 	// +nullable
 	// +optional
 	KeysIn string `json:"keysIn,omitempty"`
-	// When the next key takes over, RFC 3339.
+	// Not written, as by the existing Bindy.
 	//
 	// +nullable
 	// +optional
 	NextKeyRollover string `json:"nextKeyRollover,omitempty"`
-	// When the last key took over, RFC 3339.
+	// Not written, as by the existing Bindy.
 	//
 	// +nullable
 	// +optional
