@@ -181,12 +181,16 @@ func (o Options) resolving() []statement {
 		o.DNSSECValidation != nil && *o.DNSSECValidation {
 		validation = "auto"
 	}
-	all := []statement{{"recursion", yesNo(o.Recursion)}, {"dnssec-validation", validation}}
+	all := []statement{
+		{"recursion", yesNo(o.Recursion)},
+		{"dnssec-validation", validation},
+		// BIND takes no zone of a name that it has an empty zone for, such as 10.in-addr.arpa (RFC 6303).
+		{"empty-zones-enable", "no"},
+	}
 	if o.Recursion {
 		return append(all, statement{"max-cache-size", "128m"})
 	}
-	return append(all, statement{"empty-zones-enable", "no"}, statement{"minimal-responses", "yes"},
-		statement{"rate-limit", rateLimit})
+	return append(all, statement{"minimal-responses", "yes"}, statement{"rate-limit", rateLimit})
 }
 
 // rateLimit keeps an authoritative server from being the amplifier of an attack by forged addresses. Half of the

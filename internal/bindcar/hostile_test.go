@@ -329,6 +329,24 @@ func TestZonesOfTheConfiguration(t *testing.T) {
 		`{"error":"Zone already exists: stub.test","details":null}`)
 }
 
+// TestZonesOfPrivateAddresses are made at a server that resolves, too: by itself BIND would have empty ones there.
+func TestZonesOfPrivateAddresses(t *testing.T) {
+	f := newFixture(t, nil)
+	f.configure(bind9.Options{Recursion: true})
+	if err := f.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	f.startNamed()
+	for _, zone := range []string{"10.in-addr.arpa", "168.192.in-addr.arpa", "d.f.ip6.arpa"} {
+		if status, text := f.call("POST", "/api/v1/zones", createBody(zone, "")); status != 201 {
+			t.Errorf("making %s is answered %d %s", zone, status, text)
+		}
+		if got := f.ask(zone+".", "SOA"); !strings.Contains(got, "admin.other.test.") {
+			t.Errorf("%s has %q", zone, got)
+		}
+	}
+}
+
 // TestB4ACallerThatGoesLeavesNothingHalf has callers go at any moment: afterwards the zone is there whole, with its
 // file and its place in the content, or not at all.
 func TestB4ACallerThatGoesLeavesNothingHalf(t *testing.T) {
