@@ -1,6 +1,8 @@
 package check
 
 import (
+	"fmt"
+
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	"github.com/zonefold/zonefold/internal/cli/fold"
 	"github.com/zonefold/zonefold/internal/cli/manifest"
@@ -17,6 +19,31 @@ func (f *findings) serverless(z fold.ZoneResult) {
 		return
 	}
 	f.add(z.Object.PlaceOf("spec"), z.Object.Ref, asWarning, v1beta1.ReasonNoInstances, bindy.NoFleet(d))
+}
+
+// twins warns of DNSZones of one name that have the servers of one cluster, where only the older one is served.
+func (f *findings) twins(zones []fold.ZoneResult) {
+	type fleet struct{ namespace, cluster, zone string }
+	first := map[fleet]manifest.Ref{}
+	for _, z := range zones {
+		d, ok := z.Object.Bindy.(*v1beta1.DNSZone)
+		if !ok || !z.Verdict.Accepted {
+			continue
+		}
+		cluster, err := d.Spec.Cluster()
+		if err != nil || cluster == "" {
+			continue
+		}
+		on := fleet{z.Object.Namespace, cluster, bindy.CanonicalZone(d.Spec.ZoneName)}
+		other, twin := first[on]
+		if !twin {
+			first[on] = z.Object.Ref
+			continue
+		}
+		f.add(z.Object.PlaceOf("spec.zoneName"), z.Object.Ref, asWarning, string(zone.DuplicateZone), fmt.Sprintf(
+			"%s and %s are both called %s and have the servers of %s, where only the older one is served; delete one of the "+
+				"two, or choose other servers for it.", z.Object.Ref, other, on.zone, cluster))
+	}
 }
 
 // bindyField returns the field of a DNSZone or a record of bindy that somebody looks at first for a reason.

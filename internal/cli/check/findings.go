@@ -135,6 +135,7 @@ func (f *findings) deciding(c *fold.Composition) {
 		f.loading(z)
 		f.serverless(z)
 	}
+	f.twins(c.Zones)
 	for _, r := range c.Records {
 		if r.Object.Source != nil {
 			f.sourceVerdict(r, len(c.Zones) > 0)
