@@ -150,7 +150,8 @@ func (st *state) elder(id zone.ID, instance client.ObjectKey) string {
 }
 
 func olderHas(holder zone.ID, name string, instance client.ObjectKey) string {
-	return fmt.Sprintf("%s is older and has %s on Bind9Instance %s.", holder, name, instance)
+	return fmt.Sprintf("%s is older and has %s on Bind9Instance %s; delete one of the two, or choose other servers for "+
+		"it.", holder, name, instance)
 }
 
 // elderOf is elder of a DNSZone that is about to be stored, at the first of its instances that an older zone has.

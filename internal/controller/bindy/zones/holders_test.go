@@ -73,7 +73,8 @@ func TestAZoneIsToldOfAnOlderOneBeforeItIsStored(t *testing.T) {
 	st.known[old], st.fleets[old] = &known{zone: o}, fleetOf{primaries: []client.ObjectKey{at}}
 	st.names.accepted[old] = true
 	st.rename(old)
-	const has = "DNSZone dns/old is older and has example.com on Bind9Instance dns/ns."
+	const has = "DNSZone dns/old is older and has example.com on Bind9Instance dns/ns; delete one of the two, or choose " +
+		"other servers for it."
 	for _, c := range []struct {
 		name, object, zone string
 		second             int64 // when it was stored; 0: it is not

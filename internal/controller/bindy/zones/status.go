@@ -260,9 +260,10 @@ func (r *zoneReport) stateOf() zoneState {
 			default:
 				n = instanceNews{state: v1beta1.StateFailed, serial: p.Serial, message: p.Message}
 				if p.Reason == controller.ReasonHeld {
-					s.held = p.Message
+					n.message = cmp.Or(st.elder(r.id, key), p.Message)
+					s.held = n.message
 				}
-				s.primary = append(s.primary, p.Message)
+				s.primary = append(s.primary, n.message)
 			}
 		} else if h := st.hosts[key]; h != nil && h.trouble != "" {
 			n = instanceNews{state: v1beta1.StateFailed, message: h.trouble}
