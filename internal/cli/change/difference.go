@@ -28,7 +28,7 @@ type plannedZone struct {
 	Zone     *explained.Ref `json:"zone"`
 	FQDN     string         `json:"fqdn"`
 	Change   string         `json:"change"`   // zoneAdded, zoneChanged or zoneDeleted
-	Backends []string       `json:"backends"` // those that it goes to, as far as the objects say
+	Backends []string       `json:"backends"` // where that happens, as far as the objects say
 	Changes  []plannedSet   `json:"changes"`
 }
 
@@ -82,33 +82,48 @@ func (d *Planned) compareZones(before, after *fold.Composition) {
 	}
 	slices.SortFunc(refs, manifest.Ref.Compare)
 	for _, ref := range refs {
-		was, is := old[ref], now[ref]
-		had, has := was != nil && was.Verdict.Accepted, is != nil && is.Verdict.Accepted
-		switch {
-		case had && has && was.Verdict.Name == is.Verdict.Name:
-			d.compareZone(zoneChanged, was, is, after)
-		default: // one that has another name is another zone
-			if had {
-				d.compareZone(zoneDeleted, was, &fold.ZoneResult{Object: was.Object}, before)
-			}
-			if has {
-				d.compareZone(zoneAdded, &fold.ZoneResult{Object: is.Object}, is, after)
-			}
-		}
+		d.compareZone(old[ref], now[ref], before, after)
 	}
 }
 
-// compareZone adds what changes between two states of a zone, in what is delivered where the composition says.
-func (d *Planned) compareZone(change string, was, is *fold.ZoneResult, in *fold.Composition) {
-	at := is
-	if change == zoneDeleted {
-		at = was
+// compareZone adds what changes between two states of a zone, where it stays, goes and comes. One that has another name
+// is another zone.
+func (d *Planned) compareZone(was, is *fold.ZoneResult, before, after *fold.Composition) {
+	from, to := []string{}, []string{}
+	had, has := was != nil && was.Verdict.Accepted, is != nil && is.Verdict.Accepted
+	if had {
+		from = before.BackendsOf(was)
 	}
-	z := plannedZone{Kind: at.Object.Kind, Zone: explained.RefOf(at.ID()), FQDN: at.Verdict.Name.String(), Change: change,
-		Backends: in.BackendsOf(at), Changes: []plannedSet{}}
-	z.Changes = setChanges(was.Sets(), is.Sets())
-	if len(z.Changes) > 0 || change != zoneChanged {
-		d.Zones = append(d.Zones, z)
+	if has {
+		to = after.BackendsOf(is)
+	}
+	kept, goes, comes := []string{}, from, to
+	same := had && has && was.Verdict.Name == is.Verdict.Name
+	if same {
+		goes, comes = lacking(from, to), lacking(to, from)
+		kept = lacking(to, comes)
+	}
+	if same && (len(kept) > 0 || len(goes)+len(comes) == 0) {
+		d.addZone(zoneChanged, is, kept, setChanges(was.Sets(), is.Sets()))
+	}
+	if had && (!same || len(goes) > 0) {
+		d.addZone(zoneDeleted, was, goes, setChanges(was.Sets(), nil))
+	}
+	if has && (!same || len(comes) > 0) {
+		d.addZone(zoneAdded, is, comes, setChanges(nil, is.Sets()))
+	}
+}
+
+// lacking returns the names that others do not have.
+func lacking(names, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(others, name) })
+}
+
+// addZone adds what changes in a zone at some Backends.
+func (d *Planned) addZone(change string, z *fold.ZoneResult, backends []string, changes []plannedSet) {
+	if len(changes) > 0 || change != zoneChanged {
+		d.Zones = append(d.Zones, plannedZone{Kind: z.Object.Kind, Zone: explained.RefOf(z.ID()),
+			FQDN: z.Verdict.Name.String(), Change: change, Backends: backends, Changes: changes})
 	}
 }
 
@@ -148,7 +163,9 @@ func (d *Planned) changes() bool {
 // summary counts what changes.
 func (d *Planned) summary() string {
 	var added, changed, deleted, refused int
+	zones := map[string]bool{} // one may go to a Backend, and come from another
 	for _, z := range d.Zones {
+		zones[z.name()] = true
 		for _, s := range z.Changes {
 			switch s.sign() {
 			case "+":
@@ -170,13 +187,18 @@ func (d *Planned) summary() string {
 		were = "was"
 	}
 	return fmt.Sprintf("%s to add, %d to change, %d to delete, in %s; %s refused that %s not.",
-		command.Count(added, "set"), changed, deleted, command.Count(len(d.Zones), "zone"), command.Count(refused, "object"),
+		command.Count(added, "set"), changed, deleted, command.Count(len(zones), "zone"), command.Count(refused, "object"),
 		were)
+}
+
+// name is that of a zone and of its object.
+func (z *plannedZone) name() string {
+	return fmt.Sprintf("%s (%s)", z.FQDN, zone.ID{Kind: z.Kind, Namespace: z.Zone.Namespace, Name: z.Zone.Name})
 }
 
 // title names a zone, and where it goes.
 func (z *plannedZone) title() string {
-	out := fmt.Sprintf("%s (%s)", z.FQDN, zone.ID{Kind: z.Kind, Namespace: z.Zone.Namespace, Name: z.Zone.Name})
+	out := z.name()
 	if z.Change != zoneChanged {
 		out += " is " + z.Change
 	}
