@@ -117,10 +117,11 @@ func readBoth(
 }
 
 // keepAges gives objects that are there already their age: the time of their creation, or else one between that of all
-// that say theirs and those that come.
+// that say theirs and those that come, which have none yet, whatever they say.
 func keepAges(before, after []*manifest.Object, now time.Time) {
 	old := map[manifest.Ref]metav1.Time{}
 	for _, o := range before {
+		old[o.Ref] = metav1.Time{}
 		if m := o.Meta(); m != nil {
 			old[o.Ref] = m.GetCreationTimestamp()
 		}
@@ -128,12 +129,12 @@ func keepAges(before, after []*manifest.Object, now time.Time) {
 	for _, o := range after {
 		created, known := old[o.Ref]
 		m := o.Meta()
-		if !known || m == nil {
+		if m == nil {
 			continue
 		}
-		if own := m.GetCreationTimestamp(); created.IsZero() && own.IsZero() {
+		if own := m.GetCreationTimestamp(); known && created.IsZero() && own.IsZero() {
 			created = metav1.NewTime(now)
-		} else if created.IsZero() {
+		} else if known && created.IsZero() {
 			created = own
 		}
 		m.SetCreationTimestamp(created)
