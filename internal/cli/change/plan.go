@@ -84,6 +84,10 @@ func readBoth(
 		if err := command.Complain(env, changed.Input); err != nil {
 			return nil, nil, err
 		}
+		if len(changed.Objects) == 0 { // as where what was to write them has failed
+			return nil, nil, errors.New(
+				"nothing to compare: the input has no objects; name files with them (*.yaml, *.yml, *.json) with -f")
+		}
 	}
 	old := command.ObjectFlags{InputFlags: command.InputFlags{Files: against, Namespace: f.InputFlags.Namespace},
 		Cluster: f.Cluster,
