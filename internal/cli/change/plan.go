@@ -102,6 +102,7 @@ func readBoth(
 		keepAges(before.Objects, changed.Objects, env.Now)
 		return before, changed, nil
 	}
+	apply(before.Objects, changed.Objects)
 	changed.StandAs(before)
 	keepStatuses(before.Objects, changed.Objects)
 	after = &command.Found{Input: &manifest.Input{}, Namespace: changed.Namespace}
@@ -118,6 +119,19 @@ func readBoth(
 	}
 	slices.SortStableFunc(after.Objects, func(a, b *manifest.Object) int { return a.Compare(b.Ref) })
 	return before, after, nil
+}
+
+// apply makes objects that are there already what they are when these have been applied to them.
+func apply(before, after []*manifest.Object) {
+	old := map[manifest.Ref]*manifest.Object{}
+	for _, o := range before {
+		old[o.Ref] = o
+	}
+	for i, o := range after {
+		if there := old[o.Ref]; there != nil {
+			after[i] = o.AppliedTo(there)
+		}
+	}
 }
 
 // keepAges gives objects that are there already their age: the time of their creation, or else one between that of all

@@ -215,6 +215,45 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
+func TestWhatAnObjectIsWhenAnotherIsAppliedToIt(t *testing.T) {
+	const there = `{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: www, namespace: shop,
+  creationTimestamp: "2026-01-02T03:04:05Z", uid: u, labels: {theirs: a}, annotations: {theirs: a%s}%s},
+  spec: {domainName: www.example.org., type: A, rdata: 192.0.2.1, ttl: 60}, status: {fqdn: www.example.org.}}`
+	const byKubectl = `, kubectl.kubernetes.io/last-applied-configuration: '{"metadata":{"annotations":{},"creationTimestamp":null,"name":"www","namespace":"shop"},` +
+		`"spec":{"domainName":"www.example.org.","type":"A","rdata":"192.0.2.1","ttl":300}}'`
+	const byServer = `, managedFields: [{manager: flux, operation: Apply, fieldsV1: {"f:spec": {"f:rdata": {}, "f:ttl": {}}}},
+  {manager: zonefold, operation: Apply, subresource: status, fieldsV1: {"f:metadata": {"f:labels": {"f:theirs": {}}}}}]`
+	const file = `{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: www, namespace: shop,
+  creationTimestamp: "2020-01-01T00:00:00Z"%s}, spec: {domainName: www.example.org., type: A, rdata: 192.0.2.2}}`
+	for _, c := range []struct {
+		name, there, file string
+		ttl               bool
+		labels            string
+	}{
+		{"what others have added stays", fmt.Sprintf(there, "", ""), fmt.Sprintf(file, ""), true, "map[theirs:a]"},
+		{"what kubectl has applied before goes", fmt.Sprintf(there, byKubectl, ""), fmt.Sprintf(file, ""), false,
+			"map[theirs:a]"},
+		{"what the API server has applied for somebody goes", fmt.Sprintf(there, "", byServer), fmt.Sprintf(file, ""), false,
+			"map[theirs:a]"},
+		{"null takes a field away", fmt.Sprintf(there, "", ""), fmt.Sprintf(file, ", labels: {ours: b, theirs: null}"), true,
+			"map[ours:b]"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			old, now := readText(t, "there.yaml", c.there), readText(t, "file.yaml", c.file)
+			got := now.Objects[0].AppliedTo(old.Objects[0])
+			if got.Record == nil {
+				t.Fatalf("it cannot be read: %s", got.Fault)
+			}
+			spec, meta := got.Record.Spec, got.Record.ObjectMeta
+			if spec.RData != "192.0.2.2" || (spec.TTL != nil) != c.ttl || fmt.Sprint(meta.Labels) != c.labels ||
+				meta.UID != "u" || meta.CreationTimestamp.Year() != 2026 || meta.Annotations["theirs"] != "a" ||
+				got.Record.Status.FQDN != "" {
+				t.Errorf("it is %s", got.JSON)
+			}
+		})
+	}
+}
+
 func readText(t *testing.T, name, text string) *Input {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
