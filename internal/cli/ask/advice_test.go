@@ -3,6 +3,8 @@ package ask
 import (
 	"testing"
 
+	"github.com/miekg/dns"
+
 	"github.com/zonefold/zonefold/internal/cli/explained"
 	"github.com/zonefold/zonefold/internal/cli/fold"
 	"github.com/zonefold/zonefold/internal/cli/manifest"
@@ -33,6 +35,24 @@ func TestAdviceAboutServers(t *testing.T) {
 			e.Data, e.Servers = []string{"192.0.2.1"}, []explained.Server{c.server}
 			if got := e.followUp(); got != c.want {
 				t.Errorf("the advice is %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestAnswersAreToldAsObjectsHaveTheirData(t *testing.T) {
+	for _, c := range []struct{ name, record, want string }{
+		{"digits are in upper case", "example.org. 60 IN TLSA 3 1 1 0d6fce3a", "3 1 1 0D6FCE3A"},
+		{"one of another type says which", "example.org. 60 IN CNAME Web.Example.NET.", "CNAME web.example.net."},
+		{"one of another class is as it is", "example.org. 60 CH TXT a", `TXT "a"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			record, err := dns.NewRR(c.record)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := dataOf(record, rr.TypeTLSA); got != c.want {
+				t.Errorf("%s is told as %s, want %s", c.record, got, c.want)
 			}
 		})
 	}

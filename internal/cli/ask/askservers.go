@@ -169,16 +169,28 @@ func askServer(ctx context.Context, guard *dialguard.Guard, s *explained.Server,
 	}
 	s.Answers = []string{}
 	for _, record := range answer.Answer {
-		text := strings.TrimPrefix(record.String(), record.Header().String())
-		if record.Header().Rrtype != kind {
-			text = dns.TypeToString[record.Header().Rrtype] + " " + text
-		}
-		s.Answers = append(s.Answers, text)
+		s.Answers = append(s.Answers, dataOf(record, rr.Type(kind)))
 	}
 	slices.Sort(s.Answers)
 	if answer.Rcode != dns.RcodeSuccess {
 		s.Error = dns.RcodeToString[answer.Rcode]
 	}
+}
+
+// dataOf returns the data of a record in the form that objects' data has, after its type if that is not the one asked
+// for.
+func dataOf(record dns.RR, asked rr.Type) string {
+	header := record.Header()
+	text := strings.TrimPrefix(record.String(), header.String())
+	if key, data, err := new(rr.Decoder).Decode(record); err == nil {
+		if canonical, err := rr.ParseData(key.Type, data); err == nil {
+			text = canonical
+		}
+	}
+	if t := rr.Type(header.Rrtype); t != asked {
+		text = t.String() + " " + text
+	}
+	return text
 }
 
 // exchange asks a server.
