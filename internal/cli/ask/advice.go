@@ -58,7 +58,7 @@ func (e *explanation) followUp() string {
 				return why
 			}
 			return fmt.Sprintf("Wait for the server %s, which answers differently; if that persists, look at the status of %s.",
-				s.Server, e.zone.Object.Ref)
+				s.Server, e.serving.Object.Ref)
 		}
 	}
 	return "Nothing."
@@ -66,11 +66,11 @@ func (e *explanation) followUp() string {
 
 // frozen says that what waits does so because the Zone is frozen, "" if it is not.
 func (e *explanation) frozen() string {
-	is := apimeta.FindStatusCondition(conditionsOf(e.zone.Object), ConditionFrozen)
+	is := apimeta.FindStatusCondition(conditionsOf(e.serving.Object), ConditionFrozen)
 	if is == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s is frozen: %s", e.zone.Object.Ref, is.Message)
+	return fmt.Sprintf("%s is frozen: %s", e.serving.Object.Ref, is.Message)
 }
 
 // create says which objects would make a name that nobody asks for.

@@ -30,7 +30,7 @@ func TestAdviceAboutServers(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.server.Backend, c.server.Server = "bind", "192.0.2.53:53"
-			e := &explanation{key: rr.Key{Type: rr.TypeA}, zone: &fold.ZoneResult{
+			e := &explanation{key: rr.Key{Type: rr.TypeA}, serving: &fold.ZoneResult{
 				Object: &manifest.Object{Ref: manifest.Ref{Kind: manifest.Zone, Namespace: "dns", Name: "org"}}}}
 			e.Data, e.Servers = []string{"192.0.2.1"}, []explained.Server{c.server}
 			if got := e.followUp(); got != c.want {

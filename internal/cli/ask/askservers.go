@@ -84,7 +84,7 @@ func (x *Explainer) Ask(ctx context.Context, e *explanation, others []string) []
 	out = out[:min(len(out), maxAsked)]
 	var asking sync.WaitGroup
 	for i := range out {
-		if hasAddress(&out[i]) && e.FQDN != "" {
+		if hasAddress(&out[i]) && e.apex() != "" {
 			guard := x.Guard
 			if slices.Contains(x.AddressesOf(out[i].Backend), out[i].Server) {
 				guard = nil // who writes Backends may have everything asked
@@ -96,13 +96,21 @@ func (x *Explainer) Ask(ctx context.Context, e *explanation, others []string) []
 	return out
 }
 
+// apex is the name of the zone whose servers are asked, "" if it is not known.
+func (e *explanation) apex() string {
+	if e.serving != nil {
+		return e.serving.Verdict.Name.String()
+	}
+	return e.FQDN
+}
+
 // servers returns the servers of a Zone as far as its status and its Backends tell.
 func (x *Explainer) servers(e *explanation) []explained.Server {
 	out := []explained.Server{}
-	if e.zone == nil || e.zone.Object.Zone == nil {
+	if e.serving == nil || e.serving.Object.Zone == nil {
 		return out
 	}
-	status := &e.zone.Object.Zone.Status
+	status := &e.serving.Object.Zone.Status
 	for _, b := range status.Backends {
 		known := explained.Server{Backend: b.Name, Error: b.Message}
 		if b.Serial != nil {
@@ -148,7 +156,7 @@ func publishedOf(status *kubizone.ZoneStatus, key rr.Key) []string {
 func askServer(ctx context.Context, guard *dialguard.Guard, s *explained.Server, e *explanation) {
 	ctx, cancel := context.WithTimeout(ctx, askingTakes)
 	defer cancel()
-	soa, err := exchange(ctx, guard, s.Server, e.FQDN, dns.TypeSOA)
+	soa, err := exchange(ctx, guard, s.Server, e.apex(), dns.TypeSOA)
 	if err != nil {
 		s.Error = err.Error()
 		return

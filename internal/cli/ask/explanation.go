@@ -28,6 +28,7 @@ type explanation struct {
 	key      rr.Key
 	origin   dnsname.Name
 	zone     *fold.ZoneResult // nil: none has it
+	serving  *fold.ZoneResult // whose servers have it: of a DS, the zone above; nil: none has it
 	going    bool             // somebody has deleted the object, which is still there
 	unserved string           // why it is not served, by its status or that of its Zone; "": they do not say
 
@@ -55,6 +56,8 @@ func (x *Explainer) of(from zone.Explanation) *explanation {
 	if e.zone = x.ZoneOf(from.Zone); e.zone != nil {
 		e.origin, e.FQDN = e.zone.Verdict.Name, e.zone.Verdict.Name.String()
 	}
+	served := cmp.Or(from.Verdict.Above, from.Zone)
+	e.serving = x.ZoneOf(served)
 	for _, n := range from.Verdict.Notes {
 		e.Notes = append(e.Notes, explained.Note{Reason: n.Reason, Message: n.Message})
 	}
@@ -86,7 +89,7 @@ func (x *Explainer) of(from zone.Explanation) *explanation {
 		e.free(x.asking())
 	}
 	e.Unseen, e.Status = append([]string{}, x.Unseen...), x.statusOf(from)
-	e.unserved = x.unserved(from.Subject, from.Zone)
+	e.unserved = x.unserved(from.Subject, served)
 	if e.Status != nil && len(e.Unseen) > 0 { // the operator has seen more
 		e.Accepted, e.Reason, e.Message = e.Status.Accepted, zone.Reason(e.Status.Reason), e.Status.Message
 		e.Status, e.Steps, e.Enclosing = nil, []explained.Step{}, []explained.Enclosing{}

@@ -41,8 +41,8 @@ func (x *Explainer) inspected(ctx context.Context, e *explanation, servers []exp
 	if hidden := strings.Contains(resource, ".") && len(e.Unseen) > 0; !e.Accepted && !hidden {
 		return servers
 	}
-	if resource == "" && e.zone != nil && e.zone.Object.Zone != nil {
-		resource, o = "zones", explained.Object{Kind: "Zone", Namespace: e.Zone.Namespace, Name: e.Zone.Name}
+	if resource == "" && e.serving != nil && e.serving.Object.Zone != nil {
+		resource, o = "zones", explained.Object(e.serving.Object.Ref)
 	}
 	found, why := x.inspect(ctx, resource, o)
 	if why != "" {
