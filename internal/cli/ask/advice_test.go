@@ -5,6 +5,7 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/zonefold/zonefold/internal/cli/command"
 	"github.com/zonefold/zonefold/internal/cli/explained"
 	"github.com/zonefold/zonefold/internal/cli/fold"
 	"github.com/zonefold/zonefold/internal/cli/manifest"
@@ -53,6 +54,29 @@ func TestAnswersAreToldAsObjectsHaveTheirData(t *testing.T) {
 			}
 			if got := dataOf(record, rr.TypeTLSA); got != c.want {
 				t.Errorf("%s is told as %s, want %s", c.record, got, c.want)
+			}
+		})
+	}
+}
+
+func TestWhyAnObjectIsNotServedItsStatusSays(t *testing.T) {
+	const status = `, metadata: {name: a, namespace: dns, generation: 2}, status: {conditions: [{type: Ready, status: "False",
+  reason: Away, message: It is away., observedGeneration: 2, lastTransitionTime: "2026-01-01T00:00:00Z"}]}}`
+	for _, c := range []struct{ name, object, want string }{
+		{"of a DNSZone", "{apiVersion: bindy.firestoned.io/v1beta1, kind: DNSZone", "DNSZone dns/a"},
+		{"of a record of bindy", "{apiVersion: bindy.firestoned.io/v1beta1, kind: ARecord", "ARecord dns/a"},
+		{"of a DNSRecord", "{apiVersion: dns.homelab.mortenolsen.pro/v1alpha1, kind: DNSRecord", "DNSRecord dns/a"},
+		{"of a DNSClass", "{apiVersion: dns.homelab.mortenolsen.pro/v1alpha1, kind: DNSClass", "DNSClass a"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			text := []byte(c.object + status)
+			in, err := manifest.Read(manifest.Options{Texts: []manifest.Text{{Name: "it", Text: text}}})
+			if err != nil || len(in.Objects) != 1 {
+				t.Fatalf("%v: %d objects", err, len(in.Objects))
+			}
+			x := &Explainer{Found: &command.Found{Input: in, Cluster: true}}
+			if got := x.unserved(fold.IdOf(in.Objects[0].Ref)); got != c.want+" is not served (Away): It is away." {
+				t.Errorf("it says %q", got)
 			}
 		})
 	}

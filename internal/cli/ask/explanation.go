@@ -11,11 +11,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	bindy "github.com/zonefold/zonefold/api/bindy/v1beta1"
+	homelab "github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/internal/cli/command"
 	"github.com/zonefold/zonefold/internal/cli/explained"
 	"github.com/zonefold/zonefold/internal/cli/fold"
 	"github.com/zonefold/zonefold/internal/cli/manifest"
 	"github.com/zonefold/zonefold/internal/cli/plain"
+	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/dnsname"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -184,8 +186,17 @@ func conditionsOf(o *manifest.Object) []metav1.Condition {
 	case o.Record != nil:
 		return o.Record.Status.Conditions
 	}
+	switch v := o.Homelab.(type) {
+	case *homelab.DNSClass:
+		return v.Status.Conditions
+	case *homelab.DNSRecord:
+		return v.Status.Conditions
+	}
 	if z, is := o.Bindy.(*bindy.DNSZone); is {
 		return z.Status.Conditions
+	}
+	if r, is := dialect.RecordOf(o.Bindy); is {
+		return r.Status.Conditions
 	}
 	return nil
 }
