@@ -177,13 +177,20 @@ $TTL 5
 $GENERATE )
 h L64 10 2001:db8:1140:1000
 h NID 10 14:4fff:ff20:e
+i HTTPS 1 . ( alpn=h2 ; dohpath and ohttp by their numbers
+  key7="/q{?dns}" key8 )
+i SVCB 1 svc alpn=h2
+j DS 60485 RSASHA1 SHA-1 2BB183AF5F22588179A53B0A 98631FAD1A292118
+k KEY 256 dnssec 5 AQPSKmynfzW4kyBv015MUG2DeIQ3
 `
 	want := []string{
 		"a 300 IPSECKEY 10 1 2 192.0.2.38 AQNRU3mG7TVTO2BkR47usntb102uFJtugbo6BSGvgqt4AQ==",
 		"b 300 IPSECKEY 10 1 2 192.0.2.38 AQNRU3mG7TVTO2BkR47usntb102uFJtugbo6BSGvgqt4AQ==",
 		`c 300 CAA 0 issue "a\"b;c\\d"`, `d 300 URI 1 2 "ftp://a\"b"`, `e 300 CAA 0 issue "#"`, `f 300 TXT "a;b" "c  d" "A"`,
 		`g 300 TXT "$TTL" "5" "$GENERATE"`, `h 300 TYPE104 \# 10 000A00144FFFFF20000E`,
-		`h 300 TYPE106 \# 10 000A20010DB811401000`,
+		`h 300 TYPE106 \# 10 000A20010DB811401000`, `i 300 SVCB 1 svc.example.org. alpn="h2"`,
+		`i 300 HTTPS 1 . alpn="h2" key7="/q{?dns}" key8`, "j 300 DS 60485 5 1 2BB183AF5F22588179A53B0A98631FAD1A292118",
+		"k 300 KEY 256 3 5 AQPSKmynfzW4kyBv015MUG2DeIQ3",
 	}
 	records, losses, err := read(t, "example.org.", text, nil)
 	if err != nil || losses != nil || strings.Join(records, "\n") != strings.Join(want, "\n") {

@@ -2,6 +2,7 @@ package zonefile
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"strconv"
@@ -122,27 +123,47 @@ func isClass(word []byte) bool {
 }
 
 // ownData returns data in the form of RFC 3597 if it is of a type of which the parser does not read all forms: a LOC
-// without minutes or seconds, a key whose algorithm has a name, a node or locator without leading zeros. "" leaves the
-// data to the parser, which says what is wrong with it.
+// without minutes or seconds, an algorithm, digest or protocol by its name, a parameter of a service by its number
+// although it has a name, a node or locator without leading zeros. "" leaves the data to the parser, which says what is
+// wrong with it.
 func ownData(typ, data []byte) string {
-	name := strings.ToUpper(string(typ))
+	name, text := strings.ToUpper(string(typ)), ""
 	var wire []byte
 	switch name {
-	case "LOC", "DNSKEY", "CDNSKEY", "KEY":
-		t, err := rr.ParseType(name)
-		if err == nil {
-			wire, err = rr.Wire(t, strings.TrimSpace(string(new(nest).flatten(nil, data))))
-		}
-		if err != nil {
-			return ""
-		}
 	case "NID", "L64":
 		wire = nodeID(strings.Fields(string(new(nest).flatten(nil, data))))
+	case "DS", "CDS", "DLV":
+		text = numbered(data, 2, digests)
+	case "KEY":
+		text = numbered(data, 1, protocols)
+	case "LOC", "DNSKEY", "CDNSKEY", "SVCB", "HTTPS":
+		text = strings.TrimSpace(string(new(nest).flatten(nil, data)))
+	}
+	if t, err := rr.ParseType(name); err == nil && text != "" {
+		if wire, err = rr.Wire(t, text); err != nil {
+			return ""
+		}
 	}
 	if wire == nil {
 		return ""
 	}
 	return fmt.Sprintf(`\# %d %X`, len(wire), wire)
+}
+
+// Words that BIND takes for numbers: digest types of DS (RFC 4034 §A.2), and protocols of KEY (RFC 2535 §3.1.3).
+var (
+	digests = map[string]string{"SHA-1": "1", "SHA1": "1", "SHA-256": "2", "SHA256": "2", "SHA-384": "4",
+		"SHA384": "4"}
+	protocols = map[string]string{"NONE": "0", "TLS": "1", "EMAIL": "2", "DNSSEC": "3", "IPSEC": "4", "ALL": "255"}
+)
+
+// numbered returns the words of data, with the number of one of them that has a name.
+func numbered(data []byte, at int, names map[string]string) string {
+	words := strings.Fields(string(new(nest).flatten(nil, data)))
+	if len(words) > at {
+		words[at] = cmp.Or(names[strings.ToUpper(words[at])], words[at])
+	}
+	return strings.Join(words, " ")
 }
 
 // nodeID reads a preference and 64 bits in four groups of up to four digits (RFC 6742 §2.1.2, §2.3.2), else nil.
