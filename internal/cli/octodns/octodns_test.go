@@ -77,6 +77,33 @@ func TestAKeyIsThereOnce(t *testing.T) {
 	}
 }
 
+// TestTheTTLOfARecord reads it as a number and as a text, as octoDNS does.
+func TestTheTTLOfARecord(t *testing.T) {
+	for _, c := range []struct {
+		name, ttl string
+		want      uint32
+		says      string
+	}{
+		{"a number", ", ttl: 60", 60, ""},
+		{"a text", ", ttl: '60'", 60, ""},
+		{"none", "", DefaultTTL, ""},
+		{"no number of seconds", ", ttl: 1h", 0, `its ttl "1h" is not a number of seconds`},
+		{"a list", ", ttl: [60]", 0, "its ttl: [60] is neither a text nor a number"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, losses, err := sets(t, "a: {type: A, value: 192.0.2.1"+c.ttl+"}\n")
+			switch {
+			case err != nil:
+				t.Error(err)
+			case c.says != "" && (len(losses) != 1 || losses[0].Why != c.says):
+				t.Errorf("it loses %v", losses)
+			case c.says == "" && (len(got) != 1 || got[0].TTL != c.want):
+				t.Errorf("it gets %v, and loses %v", got, losses)
+			}
+		})
+	}
+}
+
 // TestKeysAreInNaturalOrder holds the order against that of octoDNS: digits are numbers, and come before other
 // characters.
 func TestKeysAreInNaturalOrder(t *testing.T) {

@@ -81,7 +81,7 @@ type decoder struct {
 // A record is one record of octoDNS.
 type record struct {
 	Type    string         `yaml:"type"`
-	TTL     *int64         `yaml:"ttl"`
+	TTL     any            `yaml:"ttl"`
 	Value   any            `yaml:"value"`
 	Values  []any          `yaml:"values"`
 	OctoDNS map[string]any `yaml:"octodns"`
@@ -191,9 +191,10 @@ func (d *decoder) record(label string, r *record) error {
 	if r.OctoDNS["included"] != nil || r.OctoDNS["excluded"] != nil {
 		tell(content.Noted, "octodns.included and excluded are left out: a Zone chooses its Backends with backendRefs")
 	}
-	ttl := int64(DefaultTTL)
-	if r.TTL != nil {
-		ttl = min(max(*r.TTL, 0), math.MaxUint32)
+	ttl, err := r.ttl()
+	if err != nil {
+		leaveOut("%v", err)
+		return nil
 	}
 	for _, value := range values {
 		data, err := d.data(t, value)
@@ -201,11 +202,27 @@ func (d *decoder) record(label string, r *record) error {
 			leaveOut("%v", err)
 			continue
 		}
-		if err := d.zone.Add(content.Record{Name: name, Type: t, TTL: uint32(ttl), Data: data}); err != nil {
+		if err := d.zone.Add(content.Record{Name: name, Type: t, TTL: ttl, Data: data}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// ttl returns the TTL, which may be a text as well.
+func (r *record) ttl() (uint32, error) {
+	if r.TTL == nil {
+		return DefaultTTL, nil
+	}
+	text, err := scalar(r.TTL)
+	if err != nil {
+		return 0, fmt.Errorf("its ttl: %w", err)
+	}
+	ttl, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("its ttl %.50q is not a number of seconds", text)
+	}
+	return uint32(min(max(ttl, 0), math.MaxUint32)), nil
 }
 
 // typeOf reads the name of a type.
@@ -300,7 +317,7 @@ func scalar(value any) (string, error) {
 	case float64:
 		return strconv.FormatFloat(v, 'f', -1, 64), nil
 	}
-	return "", fmt.Errorf("%.50v is neither a text nor a number", value)
+	return "", fmt.Errorf("%.50s is neither a text nor a number", fmt.Sprint(value))
 }
 
 // paramsData returns parameters of a service as words.
