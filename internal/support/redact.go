@@ -24,7 +24,8 @@ var (
 
 // data are the names of fields that hold the data of records, in the kinds of all dialects.
 var data = []string{"rdata", "data", "values", "value", "targets", "target", "text", "delta", "addresses", "ipv4",
-	"ipv4Address", "ipv4Addresses", "ipv6", "ipv6Address", "ipv6Addresses", "mailServer", "nameserver", "dsRecords"}
+	"ipv4Address", "ipv4Addresses", "ipv6", "ipv6Address", "ipv6Addresses", "mailServer", "nameserver", "nameServerIps",
+	"dsRecords", "published"}
 
 // minData is how long data is that is looked for in texts: a "10" is anywhere.
 const minData = 4

@@ -33,6 +33,8 @@ const (
 	secretOfURL    = "password-in-a-url"
 	recordData     = "a text that only we know"
 	recordAddress  = "192.0.2.77"
+	serverAddress  = "192.0.2.78"
+	frozenData     = "a text of a frozen zone"
 )
 
 // objects are what a bundle is about, and two people: one who may read all that is asked for but Secrets, and a tenant.
@@ -87,6 +89,14 @@ apiVersion: kubi.zone/v1alpha1
 kind: Record
 metadata: {name: www, namespace: team}
 spec: {domainName: www.example.org., type: A, rdata: "%[5]s"}
+---
+apiVersion: bindy.firestoned.io/v1beta1
+kind: DNSZone
+metadata: {name: frozen, namespace: team}
+spec:
+  zoneName: frozen.example
+  soaRecord: {primaryNs: ns.frozen.example., adminEmail: noc.frozen.example.}
+  nameServerIps: {ns.frozen.example.: "%[6]s"}
 ---
 apiVersion: events.k8s.io/v1
 kind: Event
@@ -205,7 +215,8 @@ func holds(t *testing.T, files map[string]string, name string, texts ...string) 
 
 func TestABundleHasWhatOneMayReadAndNoSecret(t *testing.T) {
 	cluster := testcluster.ForTest(t)
-	text := fmt.Sprintf(objects, secretOfSecret, secretOfField, secretOfURL, recordData, recordAddress)
+	text := fmt.Sprintf(objects, secretOfSecret, secretOfField, secretOfURL, recordData, recordAddress,
+		serverAddress)
 	if said, err := cluster.RunKubectlInput(t.Context(), strings.NewReader(text), "apply", "-f", "-"); err != nil {
 		t.Fatalf("%v: %s", err, said)
 	}
@@ -213,6 +224,11 @@ func TestABundleHasWhatOneMayReadAndNoSecret(t *testing.T) {
 		"daemonEndpoints": {"kubeletEndpoint": {"Port": %d}}}}`, kubelet(t))
 	if said, err := cluster.RunKubectl(t.Context(), "patch", "node", "support", "--subresource=status", "--type=merge",
 		"-p", status); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	status = fmt.Sprintf(`{"status": {"published": "+ www.frozen.example. 60 IN TXT \"%s\"\n"}}`, frozenData)
+	if said, err := cluster.RunKubectl(t.Context(), "patch", "dnszone.bindy.firestoned.io", "frozen", "-n", "team",
+		"--subresource=status", "--type=merge", "-p", status); err != nil {
 		t.Fatalf("%v: %s", err, said)
 	}
 	t.Run("who may read all but Secrets has all but what needs more", func(t *testing.T) {
@@ -236,8 +252,10 @@ func TestABundleHasWhatOneMayReadAndNoSecret(t *testing.T) {
 	t.Run("with --redact no data of a record is anywhere", func(t *testing.T) {
 		files, _ := support(t, cluster.Kubeconfig(), "--as", "reader", "--redact")
 		for name, text := range files {
-			if strings.Contains(text, recordAddress) || strings.Contains(text, recordData) {
-				t.Errorf("%s has data:\n%s", name, text)
+			for _, data := range []string{recordAddress, recordData, serverAddress, frozenData} {
+				if strings.Contains(text, data) {
+					t.Errorf("%s has the data %s:\n%s", name, data, text)
+				}
 			}
 		}
 		var record struct {
