@@ -111,6 +111,22 @@ func TestDiffHasTheRightsOfWhoAsks(t *testing.T) {
 			t.Errorf("it exits with %d, and lacks %q:\n%s", code, line, said)
 		}
 	}
+	written := `{"status": {"serial": 7,
+		"entries": [{"fqdn": "old.diff.example.", "type": "A", "class": "IN", "ttl": 60, "rdata": "192.0.2.3"}]}}`
+	if said, err := cluster.RunKubectl(t.Context(), "patch", "zone.kubi.zone", "example", "-n", "diff-admins",
+		"--subresource=status", "--type=merge", "-p", written); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	const deleted = "\n  - old.diff.example. 60 IN A 192.0.2.3\n"
+	const unread = "\nNot seen: Services, Ingresses, routes and the like are not read; add --sources.\n"
+	if code, said := diff("diff-admin", "diff.example", "-n", "diff-admins"); code != 2 ||
+		!strings.Contains(said, deleted) || !strings.Contains(said, unread) {
+		t.Errorf("of a set that a source may ask for: it exits with %d:\n%s", code, said)
+	}
+	if code, said := diff("diff-admin", "diff.example", "-n", "diff-admins", "--sources"); code != 2 ||
+		!strings.Contains(said, deleted) || strings.Contains(said, unread) {
+		t.Errorf("of a set that no source asks for: it exits with %d:\n%s", code, said)
+	}
 	if code, said := diff("diff-admin", "-n", "diff-admins"); code == 0 ||
 		!strings.Contains(said, "tenant.example. (Zone diff-tenants/tenant) at Backend diff-bind Observe, dns "+bind.Addr()+
 			": the server has no such zone\n") {

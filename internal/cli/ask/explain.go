@@ -120,7 +120,7 @@ func (x *explaining) explain(ctx context.Context, env command.Env, p *command.Pr
 	e.Servers = explainer.Ask(ctx, e, ask)
 	e.Advise()
 	if objects.Cluster && !x.in.Sources {
-		e.Unseen = append(e.Unseen, "Services, Ingresses, routes and the like are not read; add --sources.")
+		e.Unseen = append(e.Unseen, command.WithoutSources)
 	}
 	p.End()
 	return e, nil

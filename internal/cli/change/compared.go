@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/zonefold/zonefold/internal/cli/command"
@@ -78,6 +79,13 @@ func (d *Compared) print(env command.Env, form command.Output) error {
 }
 
 func (z *comparedZone) Differs() bool { return z.Missing || len(z.Changes)+len(z.Refused) > 0 }
+
+// deletes reports whether servers have sets of zonefold that no object asks for, as far as the objects were read.
+func (d *Compared) deletes() bool {
+	return slices.ContainsFunc(d.Zones, func(z comparedZone) bool {
+		return slices.ContainsFunc(z.Changes, func(s plannedSet) bool { return s.sign() == "-" })
+	})
+}
 
 // write writes what was found, for people.
 func (d *Compared) write(out io.Writer) {

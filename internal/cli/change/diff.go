@@ -109,6 +109,9 @@ func (f *DiffFlags) run(ctx context.Context, env command.Env, p *command.Progres
 	if found.Unseen == nil {
 		found.Unseen = []string{}
 	}
+	if objects.Cluster && !f.In.Sources && found.deletes() {
+		found.Unseen = append(found.Unseen, command.WithoutSources)
+	}
 	p.End()
 	return found.print(env, f.out)
 }

@@ -11,6 +11,9 @@ import (
 	"github.com/zonefold/zonefold/internal/cli/manifest"
 )
 
+// WithoutSources says what was not looked at.
+const WithoutSources = "Services, Ingresses, routes and the like are not read; add --sources."
+
 // Together returns sentences on what could not be seen for people: those that differ in the resource alone are one.
 func Together(unseen []string) []string {
 	const begin = "You may not list "
