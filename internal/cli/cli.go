@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/zonefold/zonefold/internal/cli/check"
 	"github.com/zonefold/zonefold/internal/cli/command"
 	"github.com/zonefold/zonefold/internal/cli/move"
+	"github.com/zonefold/zonefold/internal/cli/plain"
 	"github.com/zonefold/zonefold/internal/cli/show"
 )
 
@@ -40,12 +42,22 @@ func Run(ctx context.Context, env Env) int {
 	case err == nil:
 		return command.ExitDone
 	case !errors.As(err, &exit):
-		fmt.Fprintf(env.Stderr, "error: %s\n", err)
+		tell(env.Stderr, err)
 		return troubleOf(cmd)
 	case exit.Err != nil:
-		fmt.Fprintf(env.Stderr, "error: %s\n", exit.Err)
+		tell(env.Stderr, exit.Err)
 	}
 	return exit.Code
+}
+
+// tell says what has gone wrong, of several things each on a line. Names of files and answers of servers may be a part
+// of it, and give no orders to a terminal.
+func tell(out io.Writer, err error) {
+	lines := strings.Split(err.Error(), "\n")
+	for i := range lines {
+		lines[i] = plain.Line(lines[i])
+	}
+	fmt.Fprintf(out, "error: %s\n", strings.Join(lines, "\n"))
 }
 
 func newRoot(env Env) *cobra.Command {

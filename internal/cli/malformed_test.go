@@ -209,3 +209,10 @@ func checkFinds(t *testing.T, input string, listed map[string]listedObject) {
 		}
 	}
 }
+
+func TestErrorsGiveNoOrdersToATerminal(t *testing.T) {
+	code, _, said := runOn(t, "", "render", "-f", "none\x1b[2J\r.yaml")
+	if code != 2 || !strings.Contains(said, `none\x1b[2J\r.yaml`) || strings.ContainsAny(said, "\x1b\r") {
+		t.Errorf("it exits with %d: %q", code, said)
+	}
+}
