@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -57,6 +58,26 @@ type Cluster struct {
 	config                       *rest.Config
 	namespace                    string // of the context
 	zones, slices, bindy, leases rest.Interface
+
+	said atomic.Pointer[time.Time] // by the API server's clock, with its last answer; nil: it has none
+}
+
+// A listening notes the time that an API server says: the clock of this machine may be wrong.
+type listening struct {
+	http.RoundTripper
+	said *atomic.Pointer[time.Time]
+}
+
+// RoundTrip implements http.RoundTripper.
+func (l listening) RoundTrip(request *http.Request) (*http.Response, error) {
+	answer, err := l.RoundTripper.RoundTrip(request)
+	if err != nil {
+		return answer, err
+	}
+	if at, err := http.ParseTime(answer.Header.Get("Date")); err == nil {
+		l.said.Store(&at)
+	}
+	return answer, nil
 }
 
 // Kubizone is where objects of kubi.zone are asked for, by the name of their resource.
@@ -137,13 +158,14 @@ func (f *ClusterFlags) Connect(env Env) (*Cluster, string, error) {
 		bindy.AddToScheme(scheme), coordinationv1.AddToScheme(scheme)); err != nil {
 		return nil, "", err
 	}
+	c := &Cluster{config: config, namespace: namespace}
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return listening{next, &c.said} })
 	codecs := serializer.NewCodecFactory(scheme).WithoutConversion()
 	of := func(version schema.GroupVersion) (rest.Interface, error) {
 		one := rest.CopyConfig(config)
 		one.APIPath, one.GroupVersion, one.NegotiatedSerializer = "/apis", &version, codecs
 		return rest.RESTClientFor(one)
 	}
-	c := Cluster{config: config, namespace: namespace}
 	for version, client := range map[schema.GroupVersion]*rest.Interface{
 		kubizone.GroupVersion: &c.zones, zonefold.GroupVersion: &c.slices, bindy.GroupVersion: &c.bindy,
 		coordinationv1.SchemeGroupVersion: &c.leases,
@@ -152,14 +174,15 @@ func (f *ClusterFlags) Connect(env Env) (*Cluster, string, error) {
 			return nil, "", fmt.Errorf("connecting to the cluster: %w", err)
 		}
 	}
-	return &c, namespace, nil
+	return c, namespace, nil
 }
 
 // OperatorLeases are the names of the Leases by which one hears of a running operator: the leader's, and that of one
 // without election.
 func OperatorLeases() []string { return []string{zonefold.LeaderLease, zonefold.PresenceLease} }
 
-// OperatorGone returns an error if an operator is running, or if nobody can tell.
+// OperatorGone returns an error if an operator is running, or if nobody can tell. It goes by the clock of the API
+// server, and by now if that does not say the time.
 func OperatorGone(ctx context.Context, c *Cluster, now time.Time) error {
 	for _, name := range OperatorLeases() {
 		if err := leaseOver(ctx, c, name, now); err != nil {
@@ -176,6 +199,9 @@ func leaseOver(ctx context.Context, c *Cluster, name string, now time.Time) erro
 		return fmt.Errorf(
 			"whether an operator is running is unknown: listing Leases: %w; if it is, set the annotation %s on a Zone that is "+
 				"being deleted; if it is not, use --force", err, zonefold.LeaveAnnotation)
+	}
+	if at := c.said.Load(); at != nil {
+		now = *at
 	}
 	for i := range leases.Items {
 		spec := leases.Items[i].Spec
