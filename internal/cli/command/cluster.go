@@ -164,6 +164,7 @@ func (f *ClusterFlags) Connect(env Env) (*Cluster, string, error) {
 	of := func(version schema.GroupVersion) (rest.Interface, error) {
 		one := rest.CopyConfig(config)
 		one.APIPath, one.GroupVersion, one.NegotiatedSerializer = "/apis", &version, codecs
+		one.QPS = -1 // the API server has its own limits
 		return rest.RESTClientFor(one)
 	}
 	for version, client := range map[schema.GroupVersion]*rest.Interface{

@@ -48,3 +48,18 @@ func TestWhetherAnOperatorRunsTheClockOfTheAPIServerTells(t *testing.T) {
 		})
 	}
 }
+
+// TestNobodyWaitsForAClientThatCountsItsRequests: a cluster may have 10,000 Zones, and a request each.
+func TestNobodyWaitsForAClientThatCountsItsRequests(t *testing.T) {
+	flags := ClusterFlags{Given: &rest.Config{Host: "http://127.0.0.1:1"}}
+	cluster, _, err := flags.Connect(Env{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, client := range map[string]rest.Interface{"Zones": cluster.zones, "ZoneSlices": cluster.slices,
+		"DNSZones": cluster.bindy, "Leases": cluster.leases} {
+		if client.GetRateLimiter() != nil {
+			t.Errorf("requests about %s wait for each other", name)
+		}
+	}
+}
