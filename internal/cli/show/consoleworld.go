@@ -14,6 +14,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	bindy "github.com/zonefold/zonefold/api/bindy/v1beta1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend/all"
 	"github.com/zonefold/zonefold/internal/cli/ask"
@@ -145,11 +146,19 @@ func consoleZone(z *ask.TreeZone, of *fold.ZoneResult, cluster bool) console.Zon
 	if frozen := apimeta.FindStatusCondition(conditions, ask.ConditionFrozen); frozen != nil {
 		out.Frozen = cmp.Or(frozen.Message, frozen.Reason)
 	}
-	if of.Object.Zone != nil {
-		if of.Object.Zone.Status.Serial != nil {
-			out.Serial = strconv.FormatInt(int64(*of.Object.Zone.Status.Serial), 10)
+	if z := of.Object.Zone; z != nil {
+		if z.Status.Serial != nil {
+			out.Serial = strconv.FormatInt(int64(*z.Status.Serial), 10)
 		}
-		if held := of.Object.Zone.Status.Held; held != nil {
+		if held := z.Status.Held; held != nil {
+			out.Held = &console.Held{Sets: int(held.Sets), Examples: held.Examples, Plan: held.Plan}
+		}
+	}
+	if z, is := of.Object.Bindy.(*bindy.DNSZone); is {
+		if z.Status.Serial != nil {
+			out.Serial = strconv.FormatInt(*z.Status.Serial, 10)
+		}
+		if held := z.Status.Held; held != nil {
 			out.Held = &console.Held{Sets: int(held.Sets), Examples: held.Examples, Plan: held.Plan}
 		}
 	}
