@@ -45,7 +45,7 @@ func open(opts Options) ([]file, error) {
 			files = append(files, file{stdin, text, true, nil})
 			continue
 		}
-		names, err := list(path)
+		names, err := Files(path)
 		if err != nil {
 			return nil, err
 		}
@@ -67,10 +67,10 @@ func open(opts Options) ([]file, error) {
 // extensions are those of the files that are read in folders.
 var extensions = []string{".yaml", ".yml", ".json"}
 
-// list returns the file path, or the manifests of the folder path and its sub-folders
+// Files returns the file path, or the manifests of the folder path and its sub-folders
 // in lexical order. Hidden sub-folders, such as .git, are left out; so are links to
 // folders, which may lead in circles.
-func list(path string) ([]string, error) {
+func Files(path string) ([]string, error) {
 	path = filepath.Clean(path)
 	info, err := os.Stat(path)
 	if err != nil {

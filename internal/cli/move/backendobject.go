@@ -4,10 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -131,25 +130,24 @@ func (f *BackendFlags) secretInFiles(_ context.Context, namespace, name string) 
 }
 
 // secretBelow looks for a Secret in a file, or in a folder and what is below it; nil if it is not there.
-func secretBelow(path, namespace, name string) (found map[string][]byte, err error) {
-	err = filepath.WalkDir(path, func(file string, entry fs.DirEntry, err error) error {
-		ext := filepath.Ext(file)
-		if err != nil || entry.IsDir() || file != path && ext != ".yaml" && ext != ".yml" && ext != ".json" {
-			return err
-		}
-		text, err := os.ReadFile(file) //nolint:gosec // the folder is of who runs the command
+func secretBelow(path, namespace, name string) (map[string][]byte, error) {
+	files, err := manifest.Files(path)
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if found = secretIn(text, namespace, name); found != nil {
-			return fs.SkipAll
+		if found := secretIn(text, namespace, name); found != nil {
+			return found, nil
 		}
-		return nil
-	})
-	return found, err
+	}
+	return nil, nil //nolint:nilnil // it is not there
 }
 
-// secretIn looks for a Secret in YAML. Documents that are none have been told of already.
+// secretIn looks for a Secret in YAML, also in lists. Documents that are none have been told of already.
 func secretIn(text []byte, namespace, name string) map[string][]byte {
 	docs := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
 	for {
@@ -157,18 +155,33 @@ func secretIn(text []byte, namespace, name string) map[string][]byte {
 		if err != nil {
 			return nil
 		}
-		var s corev1.Secret
-		if yaml.Unmarshal(doc, &s) != nil || s.Kind != "Secret" || s.Name != name ||
-			s.Namespace != "" && s.Namespace != namespace {
+		var list struct {
+			Items []json.RawMessage `json:"items"`
+		}
+		if yaml.Unmarshal(doc, &list) != nil {
 			continue
 		}
-		data := map[string][]byte{}
-		for key, value := range s.Data {
-			data[key] = value
+		for _, object := range append(list.Items, doc) {
+			if data := secretOf(object, namespace, name); data != nil {
+				return data
+			}
 		}
-		for key, value := range s.StringData {
-			data[key] = []byte(value)
-		}
-		return data
 	}
+}
+
+// secretOf returns what an object has if it is a Secret of that name.
+func secretOf(object []byte, namespace, name string) map[string][]byte {
+	var s corev1.Secret
+	if yaml.Unmarshal(object, &s) != nil || s.Kind != "Secret" || s.Name != name ||
+		s.Namespace != "" && s.Namespace != namespace {
+		return nil
+	}
+	data := map[string][]byte{}
+	for key, value := range s.Data {
+		data[key] = value
+	}
+	for key, value := range s.StringData {
+		data[key] = []byte(value)
+	}
+	return data
 }
