@@ -29,7 +29,7 @@ func (d *doctor) certificates(ctx context.Context) {
 				d.say(doctorError, "ValidatingWebhookConfiguration zonefold", "its webhook "+w.Name+
 					" has no caBundle, so the API server does not call it", "check that the operator runs; it writes the caBundle")
 			}
-			d.certificate("ValidatingWebhookConfiguration zonefold, webhook "+w.Name, w.ClientConfig.CABundle)
+			d.certificate("ValidatingWebhookConfiguration zonefold, webhook "+w.Name, newest(w.ClientConfig.CABundle))
 		}
 		d.serving(ctx)
 	}
@@ -54,6 +54,22 @@ func (d *doctor) serving(ctx context.Context) {
 			d.certificate(object, s.Data[corev1.TLSCertKey])
 		}
 	}
+}
+
+// newest returns the certificate of a bundle that ends last. The operator has those before it trusted until their end,
+// and longer, and renews none of them.
+func newest(bundle []byte) []byte {
+	out, ends := bundle, time.Time{}
+	for block, rest := pem.Decode(bundle); block != nil; block, rest = pem.Decode(rest) {
+		c, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return bundle
+		}
+		if c.NotAfter.After(ends) {
+			out, ends = pem.EncodeToMemory(block), c.NotAfter
+		}
+	}
+	return out
 }
 
 // certificate looks at the ages of certificates.
