@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/zonefold/zonefold/internal/cli/ask"
 	"github.com/zonefold/zonefold/internal/cli/change"
@@ -108,6 +109,8 @@ type doctor struct {
 	env      command.Env
 	api      command.Asker
 	findings []diagnosis
+
+	deployment *appsv1.Deployment // of the operator; nil: there is none, or the person may not get it
 }
 
 // say notes a finding.
@@ -141,6 +144,7 @@ func (f *doctorFlags) run(ctx context.Context, env command.Env, p *command.Progr
 	}
 	d := &doctor{flags: f, env: env, api: command.Asker{Interface: api.Client.RESTClient()}, findings: []diagnosis{}}
 	p.Begin("looking at definitions and rights", 0)
+	d.operator(ctx)
 	if err := d.definitions(ctx); err != nil {
 		return err
 	}

@@ -17,6 +17,10 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
+	bindy "github.com/zonefold/zonefold/api/bindy/v1beta1"
+	homelab "github.com/zonefold/zonefold/api/homelab/v1alpha1"
+	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/config/crd"
 	"github.com/zonefold/zonefold/config/rbac"
 	"github.com/zonefold/zonefold/internal/cli/command"
@@ -44,7 +48,7 @@ func (d *doctor) definitions(ctx context.Context) error {
 		object := "CustomResourceDefinition " + own.Name
 		err = d.api.Read(ctx, extensions+own.Name, &there)
 		switch {
-		case apierrors.IsNotFound(err) && !needed(own.Spec.Group):
+		case apierrors.IsNotFound(err) && !d.needed(own.Spec.Group):
 		case apierrors.IsNotFound(err):
 			d.say(doctorError, object, "it is not there", "apply config/crd of this version, or install the chart")
 		case apierrors.IsForbidden(err):
@@ -65,8 +69,16 @@ func (d *doctor) definitions(ctx context.Context) error {
 	return nil
 }
 
-// needed reports whether an operator of any dialects needs the definitions of a group.
-func needed(group string) bool { return group == "kubi.zone" || group == "zonefold.dev" }
+// needed reports whether the operator needs the definitions of a group.
+func (d *doctor) needed(group string) bool {
+	switch group {
+	case bindy.GroupVersion.Group:
+		return d.serves("bindy")
+	case homelab.GroupVersion.Group:
+		return d.serves("homelab")
+	}
+	return (group == kubizone.GroupVersion.Group || group == zonefold.GroupVersion.Group) && d.serves(usualDialect)
+}
 
 // definition compares one definition, version by version, by the fields that there are.
 func (d *doctor) definition(object string, own, there *apiextensionsv1.CustomResourceDefinition) {
@@ -159,10 +171,14 @@ func (d *doctor) rights(ctx context.Context) {
 	d.operatorsRights(ctx)
 }
 
-// operatorsRights asks for the rights that every operator needs.
+// operatorsRights asks for the rights that every operator needs, and those of the usual dialect.
 func (d *doctor) operatorsRights(ctx context.Context) {
 	object := fmt.Sprintf("ServiceAccount %s/%s", d.flags.diff.Operator, d.flags.account)
-	rules, err := operatorRules(d.flags.diff.Operator)
+	files := []string{"controller.yaml"}
+	if d.serves(usualDialect) {
+		files = append(files, "kubizone.yaml", "backends.yaml")
+	}
+	rules, err := operatorRules(d.flags.diff.Operator, files)
 	if err != nil {
 		d.say(doctorUnknown, object, err.Error(), "")
 		return
@@ -216,10 +232,10 @@ func resourceOf(need *authorizationv1.ResourceAttributes) string {
 	return what
 }
 
-// operatorRules are the rights that an operator has in any case.
-func operatorRules(namespace string) ([]authorizationv1.ResourceAttributes, error) {
+// operatorRules are the rights that some files give an operator.
+func operatorRules(namespace string, files []string) ([]authorizationv1.ResourceAttributes, error) {
 	var out []authorizationv1.ResourceAttributes
-	for _, file := range []string{"kubizone.yaml", "backends.yaml", "controller.yaml"} {
+	for _, file := range files {
 		f, err := rbac.Files.Open(file)
 		if err != nil {
 			return nil, err

@@ -20,22 +20,37 @@ import (
 // operatorDeployment is what the chart calls the operator's Deployment.
 const operatorDeployment = "zonefold-operator"
 
-// sources looks whether the operator can read what its sources need: whether the API server has it, and the operator's
-// account may read it. These are the causes of the metric zonefold_unread_kinds. Without the chart's Deployment nobody
-// can tell which sources are on.
-func (d *doctor) sources(ctx context.Context) {
-	object := fmt.Sprintf("Deployment %s/%s", d.flags.diff.Operator, operatorDeployment)
-	var deployment appsv1.Deployment
+// usualDialect is the one of an operator that is not told otherwise.
+const usualDialect = "kubizone"
+
+// operator reads the chart's Deployment. Without it nobody can tell which dialects and sources are on.
+func (d *doctor) operator(ctx context.Context) {
+	var found appsv1.Deployment
 	path := "/apis/apps/v1/namespaces/" + d.flags.diff.Operator + "/deployments/" + operatorDeployment
-	switch err := d.api.Read(ctx, path, &deployment); {
-	case apierrors.IsNotFound(err):
-		return
-	case err != nil:
-		d.say(doctorUnknown, object, "the enabled sources cannot be read: "+err.Error(), "")
-		return
+	switch err := d.api.Read(ctx, path, &found); {
+	case err == nil:
+		d.deployment = &found
+	case !apierrors.IsNotFound(err):
+		d.say(doctorUnknown, d.operatorName(), "the enabled sources cannot be read: "+err.Error(), "")
 	}
+}
+
+func (d *doctor) operatorName() string {
+	return fmt.Sprintf("Deployment %s/%s", d.flags.diff.Operator, operatorDeployment)
+}
+
+// serves reports whether a dialect is on, as far as it can be told.
+func (d *doctor) serves(dialect string) bool {
+	on := d.operatorFlag("dialects")
+	return slices.Contains(on, dialect) || len(on) == 0 && dialect == usualDialect
+}
+
+// sources looks whether the operator can read what its sources need: whether the API server has it, and the operator's
+// account may read it. These are the causes of the metric zonefold_unread_kinds.
+func (d *doctor) sources(ctx context.Context) {
+	object := d.operatorName()
 	needed := map[schema.GroupVersionResource][]string{} // sources
-	for _, name := range sourcesOf(&deployment) {
+	for _, name := range d.operatorFlag("source") {
 		for _, resource := range dialect.Reads()[name] {
 			needed[resource] = append(needed[resource], name)
 		}
@@ -57,17 +72,20 @@ func (d *doctor) sources(ctx context.Context) {
 	}
 }
 
-// sourcesOf are the values of --source in the arguments of the operator.
-func sourcesOf(deployment *appsv1.Deployment) []string {
+// operatorFlag are the values of a flag in the arguments of the operator, none if they cannot be read.
+func (d *doctor) operatorFlag(flag string) []string {
 	var out []string
-	for i := range deployment.Spec.Template.Spec.Containers {
-		args := deployment.Spec.Template.Spec.Containers[i].Args
+	if d.deployment == nil {
+		return out
+	}
+	for i := range d.deployment.Spec.Template.Spec.Containers {
+		args := d.deployment.Spec.Template.Spec.Containers[i].Args
 		for i, arg := range args {
 			name, value, ok := strings.Cut(strings.TrimPrefix(arg, "-"), "=")
 			if !ok && i+1 < len(args) {
 				value = args[i+1]
 			}
-			if name != "-source" && name != "source" {
+			if name != "-"+flag && name != flag {
 				continue
 			}
 			for name := range strings.SplitSeq(value, ",") {
