@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/cli/command"
 	"github.com/zonefold/zonefold/internal/cli/explained"
 	"github.com/zonefold/zonefold/internal/cli/fold"
@@ -29,6 +30,7 @@ type plannedZone struct {
 	FQDN     string         `json:"fqdn"`
 	Change   string         `json:"change"`   // zoneAdded, zoneChanged or zoneDeleted
 	Backends []string       `json:"backends"` // where that happens, as far as the objects say
+	Frozen   bool           `json:"frozen"`   // what changes waits for somebody to thaw the zone
 	Changes  []plannedSet   `json:"changes"`
 }
 
@@ -123,8 +125,20 @@ func lacking(names, others []string) []string {
 func (d *Planned) addZone(change string, z *fold.ZoneResult, backends []string, changes []plannedSet) {
 	if len(changes) > 0 || change != zoneChanged {
 		d.Zones = append(d.Zones, plannedZone{Kind: z.Object.Kind, Zone: explained.RefOf(z.ID()),
-			FQDN: z.Verdict.Name.String(), Change: change, Backends: backends, Changes: changes})
+			FQDN: z.Verdict.Name.String(), Change: change, Backends: backends,
+			Frozen: change == zoneChanged && frozen(z.Object), Changes: changes})
 	}
+}
+
+// frozen reports whether what is published of a zone is to stay as it is.
+func frozen(o *manifest.Object) bool {
+	m := o.Meta()
+	if m == nil {
+		return false
+	}
+	_, stays := m.GetAnnotations()[zonefold.FreezeAnnotation]
+	_, back := m.GetAnnotations()[zonefold.RollbackAnnotation]
+	return stays || back
 }
 
 // compareObjects adds what objects are told.
@@ -204,6 +218,9 @@ func (z *plannedZone) title() string {
 	}
 	if len(z.Backends) > 0 {
 		out += ", at " + strings.Join(z.Backends, ", ")
+	}
+	if z.Frozen {
+		out += "; it is frozen, so this waits for zonefold thaw"
 	}
 	return plain.Line(out)
 }
