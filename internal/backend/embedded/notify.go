@@ -50,7 +50,8 @@ type notice struct {
 	id     uint16
 	mac    []byte // of what was sent
 	sent   time.Time
-	tries  int  // without an answer
+	tries  int  // without an answer, of the last change
+	silent int  // without an answer, of all changes since the last one
 	asking bool // what was sent last is not answered
 	again  bool // the zone changed since
 	due    time.Time
@@ -154,7 +155,11 @@ func (all *notices) send(n *notice) {
 	all.unawait(n)
 	n.id = all.unusedID(n.to)
 	n.asking, n.again, n.sent = true, false, all.server.opts.Clock.Now()
-	n.tries++
+	if n.tries == 0 && n.silent >= notifyTries { // changes keep the tries from ending
+		all.server.opts.Observer.Notified(NotifyUnanswered)
+		n.silent = 0
+	}
+	n.tries, n.silent = n.tries+1, n.silent+1
 	all.open[awaited{n.to, n.id}] = n
 	msg := n.message(z)
 	if c, err := all.socket(n.to.Addr()); err != nil {
@@ -189,7 +194,7 @@ func (all *notices) unusedID(follower netip.AddrPort) uint16 {
 // answered takes an answer.
 func (all *notices) answered(n *notice, outcome string) {
 	all.unawait(n)
-	n.asking, n.tries = false, 0
+	n.asking, n.tries, n.silent = false, 0, 0
 	all.arm(n, n.sent.Add(notifyRest))
 	all.server.opts.Observer.Notified(outcome)
 }

@@ -264,6 +264,7 @@ func TestANewChangeIsToldAsOftenAsTheFirst(t *testing.T) {
 		n.clock.pass(notifyPause)
 		n.serial()
 	}
+	n.seen.await(t, NotifyUnanswered, 1) // so often, whatever it was that was told
 	for _, pause := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second,
 		32 * time.Second, time.Minute} {
 		n.clock.pass(pause)
@@ -273,7 +274,7 @@ func TestANewChangeIsToldAsOftenAsTheFirst(t *testing.T) {
 	}
 	n.clock.pass(time.Hour)
 	n.silent()
-	n.seen.await(t, NotifyUnanswered, 1)
+	n.seen.await(t, NotifyUnanswered, 2)
 }
 
 func TestWhatIsNoAnswerToANotify(t *testing.T) {

@@ -113,11 +113,11 @@ func (s *state) suspect(j *job, batch backend.Batch, err error) {
 }
 
 // unsure notes a set of which nobody knows whether the server has it as it was sent last.
-func (s *state) unsure(k rr.Key) {
-	if s.maybe == nil {
-		s.maybe = map[rr.Key]struct{}{}
+func (d *doubts) unsure(k rr.Key) {
+	if d.maybe == nil {
+		d.maybe = map[rr.Key]struct{}{}
 	}
-	s.maybe[k] = struct{}{}
+	d.maybe[k] = struct{}{}
 }
 
 // applied notes what came of a batch.
@@ -167,5 +167,6 @@ func (w *worker) remove(ctx context.Context, j *job) error {
 		return fmt.Errorf("removing zone %s: %w", w.Zone, err)
 	}
 	w.state = state{complete: true, holder: w.state.holder, view: view{late: w.state.late}}
+	j.read = true // that there is nothing is all that an audit would find
 	return nil
 }

@@ -25,12 +25,12 @@ const (
 
 // await notes what is to be asked for. Of batches that come while one is asked for only the last is asked for next: it
 // stands for those before it, and so a zone that never rests costs no more questions.
-func (s *state) await(done func(context.Context) (bool, error), asks backend.Backend, now time.Time) {
+func (d *doubts) await(done func(context.Context) (bool, error), asks backend.Backend, now time.Time) {
 	p := &pending{done: done, asks: asks, next: now.Add(firstPoll), every: firstPoll}
-	if s.pending == nil {
-		s.pending = p
+	if d.pending == nil {
+		d.pending = p
 	} else {
-		s.behind = p
+		d.behind = p
 	}
 }
 
@@ -43,11 +43,11 @@ func (s *state) forsake(now backend.Backend) {
 }
 
 // latest is what was made last, nil when all name servers have everything.
-func (s *state) latest() *pending {
-	if s.behind != nil {
-		return s.behind
+func (d *doubts) latest() *pending {
+	if d.behind != nil {
+		return d.behind
 	}
-	return s.pending
+	return d.pending
 }
 
 // poll asks whether all name servers have what was made, if that is not known and its time has come.

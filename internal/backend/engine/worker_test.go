@@ -380,14 +380,18 @@ func TestAnAuditThatCannotBeIsNotTriedAllTheTime(t *testing.T) {
 	for _, c := range []struct {
 		sentence string
 		leaves   bool
+		removes  bool // the server removes zones whole
 		reads    int
 	}{
-		{"nothing is published yet", false, 0},
-		{"the zone is withdrawn and not there, and a message of who led before may arrive", true, 2},
+		{"nothing is published yet", false, false, 0},
+		{"the zone is withdrawn and not there, and a message of who led before may arrive", true, false, 2},
+		{"the same at a server that removes zones", true, true, 2},
 	} {
 		t.Run(c.sentence, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				_, s := serverWith(bindLike)
+				profile := bindLike
+				profile.Limits.Removes = c.removes
+				_, s := serverWith(profile)
 				var b *bench
 				runs, until := 0, time.Time{}
 				b = newBench(t, func(config *engine.Config) {

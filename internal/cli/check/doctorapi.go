@@ -48,7 +48,7 @@ func (d *doctor) definitions(ctx context.Context) error {
 		object := "CustomResourceDefinition " + own.Name
 		err = d.api.Read(ctx, extensions+own.Name, &there)
 		switch {
-		case apierrors.IsNotFound(err) && !d.needed(own.Spec.Group):
+		case apierrors.IsNotFound(err) && !d.needed(&own):
 		case apierrors.IsNotFound(err):
 			d.say(doctorError, object, "it is not there", "apply config/crd of this version, or install the chart")
 		case apierrors.IsForbidden(err):
@@ -69,15 +69,19 @@ func (d *doctor) definitions(ctx context.Context) error {
 	return nil
 }
 
-// needed reports whether the operator needs the definitions of a group.
-func (d *doctor) needed(group string) bool {
-	switch group {
+// needed reports whether the operator needs a definition.
+func (d *doctor) needed(own *apiextensionsv1.CustomResourceDefinition) bool {
+	switch own.Spec.Group {
 	case bindy.GroupVersion.Group:
 		return d.serves("bindy")
 	case homelab.GroupVersion.Group:
 		return d.serves("homelab")
+	case kubizone.GroupVersion.Group:
+		return d.serves(usualDialect)
+	case zonefold.GroupVersion.Group:
+		return d.serves(usualDialect) || own.Spec.Names.Kind == "ZoneRevision" && d.serves("bindy") // the history of DNSZones
 	}
-	return (group == kubizone.GroupVersion.Group || group == zonefold.GroupVersion.Group) && d.serves(usualDialect)
+	return false
 }
 
 // definition compares one definition, version by version, by the fields that there are.

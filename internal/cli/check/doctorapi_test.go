@@ -24,7 +24,8 @@ func TestDoctorAsksForWhatTheDialectsOfTheOperatorNeed(t *testing.T) {
 		{"of an operator that is not there, those of the usual dialect", "", []string{"kubi.zone", "zonefold.dev"},
 			"zones.kubi.zone"},
 		{"so of one that is not told", `"--leader-elect"`, []string{"kubi.zone", "zonefold.dev"}, "zones.kubi.zone"},
-		{"of one for fleets, theirs", `"--dialects=bindy"`, []string{"bindy.firestoned.io"}, ""},
+		{"of one for fleets, theirs, and that of history", `"--dialects=bindy"`,
+			[]string{"bindy.firestoned.io", "zonefold.dev"}, ""},
 		{"of one for two, those of both", `"--dialects", "homelab,kubizone"`,
 			[]string{"dns.homelab.mortenolsen.pro", "kubi.zone", "zonefold.dev"}, "zones.kubi.zone"},
 	} {

@@ -60,9 +60,8 @@ func (r resolver) embeddedServer(spec *v1alpha1.Embedded) (Settings, *controller
 		ExternalDNS: entries("externalDNS", spec.ExternalDNS, r.token, &trouble),
 	}
 	var err error
-	if out.Catalog, err = catalogOf(spec); err != nil {
-		return Settings{}, problem(controller.ReasonInvalidSpec,
-			"The catalogZone %v; write one such as catalog.example.", err)
+	if out.Catalog, err = catalogOf(spec); err != nil && trouble == nil { // it lets nobody in, and keeps nobody out
+		trouble = problem(controller.ReasonInvalidSpec, "The catalogZone %v; write one such as catalog.example.", err)
 	}
 	return Settings{Embedded: out}, trouble
 }

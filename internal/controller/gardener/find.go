@@ -168,7 +168,10 @@ func (k *Controller) found(r *record, run *run, err error) error {
 		again = &controller.Later{After: backoff(err, run.failures, k.Rand)}
 		s.rouse(r)
 	default:
-		r.run, r.tried = nil, true
+		renewed := err != nil && run.secret != "" && s.secrets[r.secret] != run.secret
+		if r.run, r.tried = nil, !renewed; renewed && s.find(r) {
+			break // it was looked for with what the Secret said before
+		}
 		s.sought(r)
 	}
 	return again

@@ -15,6 +15,7 @@ type Signs struct {
 	Policy  string // that zones without a policy of their own are signed by; "": they are not
 	Trouble string // why it cannot sign, as a sentence; "": it can
 	KeysIn  string // what has its keys, which are lost with that; "": that is not known, or its OwnClaim
+	Former  string // what statuses of earlier versions have for its OwnClaim: the UID of the instance; "": it has none
 }
 
 // noKeys is what has the keys of a server without a volume: they end with its pod.
@@ -56,6 +57,9 @@ func (s *Server) signing() *v1beta1.DNSSECSigning {
 func (s *Server) Signs() Signs {
 	c := s.signing()
 	out := Signs{Policy: signing(c).PolicyName(), KeysIn: s.keysIn()}
+	if s.OwnClaim() != "" {
+		out.Former = string(s.Instance.UID)
+	}
 	instance := keyOf(s.Instance)
 	switch {
 	case c != nil && c.KeysFrom != nil && c.KeysFrom.SecretRef != nil:

@@ -50,7 +50,7 @@ func TestADeploymentThatSelectsByOtherLabels(t *testing.T) {
 		template: {metadata: {labels: {app: bind9}}, spec: {containers: [{name: bind9, image: bind9}]}}}}`, a,
 		s.Instance(a, "ns").UID)
 	s.start((*Controller).parts)
-	s.IsInstance(a, "ns", "False", v1beta1.ReasonReconcileFailed, "delete Deployment "+a+"/ns, and the operator makes it")
+	s.IsInstance(a, "ns", "False", v1beta1.ReasonReconcileFailed, "delete Deployment "+a+"/ns, and the operator creates")
 	before := s.Deployment(a, "ns")
 	s.Remove(before)
 	s.Eventually("a Deployment made anew", func() string {

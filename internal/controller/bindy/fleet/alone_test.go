@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"fmt"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -44,9 +45,12 @@ func TestAnInstanceWhoseClusterIsNotThere(t *testing.T) {
 
 	s.Apply(bindytest.ClusterManifest, a, "my-cluster", `global: {recursion: false}`)
 	s.IsInstance(a, name, "True", "AllReady")
-	if got := s.Deployment(a, name).Labels[v1beta1.ClusterLabel]; got != "my-cluster" {
-		t.Errorf("it is labelled as one of the cluster %q", got)
-	}
+	s.Eventually("a Deployment of the cluster", func() string { // it may wait for its turn, with all pods ready
+		if got := s.Deployment(a, name).Labels[v1beta1.ClusterLabel]; got != "my-cluster" {
+			return fmt.Sprintf("it is labelled as one of the cluster %q", got)
+		}
+		return ""
+	})
 	for _, o := range own {
 		s.Eventually("the end of what it had of its own", func() string { return s.IsGone(o) })
 	}

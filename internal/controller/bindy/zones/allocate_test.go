@@ -248,6 +248,7 @@ func TestASignerWithoutItsKeysDoesNotSign(t *testing.T) {
 		keysIn         string
 	}{
 		{"it has them", "uid-1", "uid-1", true, false, "uid-1"},
+		{"an earlier version has noted the instance", "uid-of-instance", "uid-1", true, false, "uid-1"},
 		{"it was created again", "uid-1", "uid-2", true, true, "uid-1"},
 		{"it was before anything was signed", "uid-1", "uid-2", false, false, "uid-2"},
 		{"an earlier version has noted none", "", "uid-1", true, false, "uid-1"},
@@ -260,7 +261,8 @@ func TestASignerWithoutItsKeysDoesNotSign(t *testing.T) {
 			z.Status.DNSSEC = &v1beta1.ZoneDNSSEC{Signer: key.String(), Signed: c.signed, KeysIn: c.had}
 			zones := &state{
 				known: map[zone.ID]*known{id: {zone: z}}, fleets: map[zone.ID]fleetOf{},
-				hosts: map[client.ObjectKey]*host{key: {signs: dialect.Signs{Policy: "ours", KeysIn: c.has}}},
+				hosts: map[client.ObjectKey]*host{key: {signs: dialect.Signs{Policy: "ours", KeysIn: c.has,
+					Former: "uid-of-instance"}}},
 			}
 			for range 2 { // the second time, it remembers
 				got := zones.withSigner(id, fleetOf{primaries: []client.ObjectKey{key}})

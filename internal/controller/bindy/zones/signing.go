@@ -48,7 +48,7 @@ func (st *state) withSigner(id zone.ID, f fleetOf) fleetOf {
 		return slices.Contains(f.barred, key)
 	})
 	there, now := slices.Contains(able, was), st.keysIn(was)
-	if lost := k.keysIn != "" && now != "" && now != k.keysIn; was != none && k.signed() && (!there || lost) {
+	if was != none && k.signed() && (!there || st.lost(was, k.keysIn)) {
 		f.signer = signer{instance: was, policy: before, gone: true, trouble: keysLost(was)}
 		if !there {
 			f.signer.trouble = signerGone(was, slices.Contains(f.barred, was))
@@ -82,6 +82,12 @@ func (st *state) withSigner(id zone.ID, f fleetOf) fleetOf {
 	}
 	f.primaries = []client.ObjectKey{was}
 	return f
+}
+
+// lost reports whether an instance does not have the keys any more that were in something.
+func (st *state) lost(key client.ObjectKey, keysIn string) bool {
+	now := st.keysIn(key)
+	return keysIn != "" && now != "" && now != keysIn && keysIn != st.hosts[key].signs.Former
 }
 
 // signerGone says that the one that has the keys does not sign any more.
