@@ -90,11 +90,8 @@ type undoings struct {
 // hardly end better.
 const maxUndoings = 16
 
-// Pauses before what could not be undone is tried again, the first and the longest.
-const (
-	firstPause   = 250 * time.Millisecond
-	longestPause = 30 * time.Second
-)
+// pauses are those before what could not be undone is tried again.
+var pauses = backend.Doubled{First: 250 * time.Millisecond, Most: 30 * time.Second}
 
 func newUndoings(term context.Context, clock backend.Clock, log *slog.Logger) *undoings {
 	u := &undoings{clock: clock, log: log}
@@ -149,18 +146,13 @@ func (u *undoings) wait() {
 
 // run returns why steps stay as they are.
 func (u *undoings) run(steps []*step, back func(context.Context, *step) error) (lost error) {
-	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+	for tries := 1; ; tries++ {
 		failed, why := u.pass(steps, back, &lost)
 		if steps = failed; len(steps) == 0 {
 			return lost
 		}
 		u.log.Warn("an update that failed cannot be undone yet", "records", len(steps), "error", why)
-		over := make(chan struct{})
-		timer := u.clock.AfterFunc(pause, func() { close(over) })
-		select {
-		case <-over:
-		case <-u.term.Done():
-			timer.Stop()
+		if backend.Wait(u.term, u.clock, pauses.After(tries)) != nil {
 			return errors.Join(lost, fmt.Errorf("%d Records: %w", len(steps), why))
 		}
 	}

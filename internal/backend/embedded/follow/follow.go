@@ -85,7 +85,7 @@ func (f *Follower) Run(ctx context.Context) error {
 		if f.attempt(ctx) {
 			failures = 0
 		}
-		f.wait(ctx, f.pause(failures, longestPause))
+		_ = backend.Wait(ctx, f.opts.Clock, f.pause(failures, longestPause))
 	}
 	return nil
 }
@@ -133,14 +133,4 @@ func (f *Follower) connect(ctx context.Context) (listed bool, err error) {
 // pause is how long to wait after so many failures and one more.
 func (f *Follower) pause(failures int, longest time.Duration) time.Duration {
 	return backend.Jitter(backend.Doubled{First: firstPause, Most: longest}.After(failures+1), f.opts.Rand())
-}
-
-func (f *Follower) wait(ctx context.Context, d time.Duration) {
-	over := make(chan struct{})
-	timer := f.opts.Clock.AfterFunc(d, func() { close(over) })
-	defer timer.Stop()
-	select {
-	case <-over:
-	case <-ctx.Done():
-	}
 }
