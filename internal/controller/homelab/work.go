@@ -181,10 +181,9 @@ func (k *Controller) writeDown(ctx context.Context, q slotQueue, key slotKey, do
 	}
 }
 
-// again is how long to wait before what was not stored is tried again. What a right, a policy or the schema is against
-// is so for longer.
+// again is how long to wait before what was not stored is tried again.
 func (k *Controller) again(err error) time.Duration {
-	if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
+	if objects.Refused(err) {
 		return k.Retry.MaxDelay
 	}
 	return time.Second

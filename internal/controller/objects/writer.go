@@ -30,6 +30,12 @@ func NothingWritten(err error) bool {
 		apierrors.IsConflict(err) || apierrors.IsInvalid(err) || apierrors.IsNotFound(err)
 }
 
+// Refused reports whether a right, a policy or the schema is against a write, which is refused until somebody changes
+// that.
+func Refused(err error) bool {
+	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err)
+}
+
 // A Writer writes to the cluster while its operator leads. It knows the last write of every object that exists, and
 // whether the cache has it: whoever follows objects calls Saw and Forget.
 type Writer struct {

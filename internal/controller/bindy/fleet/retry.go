@@ -73,7 +73,7 @@ func waitAfter(err error) (time.Duration, bool) {
 	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "cannot find RESTMapping"):
 		// The admission plugin OwnerReferencesPermissionEnforcement learns of new definitions half a minute later.
 		return afterUnmapped, true
-	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
+	case objects.Refused(err):
 		return afterRefusal, true
 	}
 	return 0, false
