@@ -28,12 +28,17 @@ type Policies struct {
 func (p *Policies) Run(ctx context.Context) error {
 	p.known = map[string]EmbeddedSettings{}
 	look := func(name string) { p.look(ctx, name) }
-	all := func(any) { p.every(ctx, func(b *v1alpha1.Backend) { look(b.Name) }) }
 	each := eachBackend(look)
 	_, err := p.follow(ctx, nil, []followed{
-		{object: &corev1.Secret{}, look: all},
-		// Another one may get the catalog zone, or lose it.
-		{object: &v1alpha1.Backend{}, look: func(o any) { each(o); all(o) }},
+		{object: &corev1.Secret{}, look: func(any) { p.every(ctx, func(b *v1alpha1.Backend) { look(b.Name) }) }},
+		{object: &v1alpha1.Backend{}, look: func(o any) {
+			each(o)
+			p.every(ctx, func(b *v1alpha1.Backend) { // another one may get the catalog zone, or lose it
+				if b.Spec.Embedded != nil && b.Spec.Embedded.CatalogZone != "" {
+					look(b.Name)
+				}
+			})
+		}},
 	})
 	if err != nil {
 		return err
