@@ -107,13 +107,10 @@ func readBoth(
 	keepStatuses(before.Objects, changed.Objects)
 	after = &command.Found{Input: &manifest.Input{}, Namespace: changed.Namespace}
 	keepAges(before.Objects, changed.Objects, env.Now)
-	applied := map[manifest.Ref]bool{}
-	for _, o := range changed.Objects {
-		applied[o.Ref] = true
-	}
+	applied := byRef(changed.Objects)
 	after.Objects = slices.Clone(changed.Objects)
 	for _, o := range before.Objects {
-		if !applied[o.Ref] {
+		if applied[o.Ref] == nil {
 			after.Objects = append(after.Objects, o)
 		}
 	}
@@ -123,10 +120,7 @@ func readBoth(
 
 // apply makes objects that are there already what they are when these have been applied to them.
 func apply(before, after []*manifest.Object) {
-	old := map[manifest.Ref]*manifest.Object{}
-	for _, o := range before {
-		old[o.Ref] = o
-	}
+	old := byRef(before)
 	for i, o := range after {
 		if there := old[o.Ref]; there != nil {
 			after[i] = o.AppliedTo(there)
@@ -134,21 +128,26 @@ func apply(before, after []*manifest.Object) {
 	}
 }
 
+func byRef(objects []*manifest.Object) map[manifest.Ref]*manifest.Object {
+	out := map[manifest.Ref]*manifest.Object{}
+	for _, o := range objects {
+		out[o.Ref] = o
+	}
+	return out
+}
+
 // keepAges gives objects that are there already their age: the time of their creation, or else one between that of all
 // that say theirs and those that come, which have none yet, whatever they say.
 func keepAges(before, after []*manifest.Object, now time.Time) {
-	old := map[manifest.Ref]metav1.Time{}
-	for _, o := range before {
-		old[o.Ref] = metav1.Time{}
-		if m := o.Meta(); m != nil {
-			old[o.Ref] = m.GetCreationTimestamp()
-		}
-	}
+	old := byRef(before)
 	for _, o := range after {
-		created, known := old[o.Ref]
-		m := o.Meta()
+		there, known := old[o.Ref]
+		m, created := o.Meta(), metav1.Time{}
 		if m == nil {
 			continue
+		}
+		if known && there.Meta() != nil {
+			created = there.Meta().GetCreationTimestamp()
 		}
 		if own := m.GetCreationTimestamp(); known && created.IsZero() && own.IsZero() {
 			created = metav1.NewTime(now)
@@ -167,12 +166,13 @@ func keepStatuses(before, after []*manifest.Object) {
 		}
 		return reflect.Value{}
 	}
-	old := map[manifest.Ref]reflect.Value{}
-	for _, o := range before {
-		old[o.Ref] = status(o)
-	}
+	old := byRef(before)
 	for _, o := range after {
-		if is, was := status(o), old[o.Ref]; is.IsValid() && was.IsValid() && is.Type() == was.Type() {
+		there, known := old[o.Ref]
+		if !known {
+			continue
+		}
+		if is, was := status(o), status(there); is.IsValid() && was.IsValid() && is.Type() == was.Type() {
 			is.Set(was)
 		}
 	}
