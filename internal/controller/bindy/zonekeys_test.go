@@ -176,6 +176,7 @@ func TestZonesOutliveTheirKeys(t *testing.T) {
 	s.Ahead.Add(721 * 3600)
 	look()
 	all("another key everywhere", "-2")
+	n.transfers("with the other keys") // what was signed with those of before has arrived
 	s.Ahead.Add(int64(bind9.Overlap.Seconds()) + 60)
 	look()
 	s.Eventually("no other key", func() string {
@@ -201,11 +202,14 @@ func TestZonesOutliveTheirKeys(t *testing.T) {
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
 }
 
-// transfers waits until the secondary has transferred some changes.
+// transfers waits until each primary has taken some changes, and the secondary has transferred some.
 func (n *bindNode) transfers(when string) {
 	n.Helper()
-	before := n.tally("dns-secondary-0")
-	n.Eventually("transfers "+when, func() string {
-		return n.tally("dns-secondary-0").minus(before).atLeast("XfrSuccess", 5)
-	})
+	for instance, what := range map[string]string{
+		"dns-primary-0": "UpdateDone", "dns-primary-1": "UpdateDone", "dns-secondary-0": "XfrSuccess"} {
+		before := n.tally(instance)
+		n.Eventually(what+" at "+instance+" "+when, func() string {
+			return n.tally(instance).minus(before).atLeast(what, 5)
+		})
+	}
 }
