@@ -85,16 +85,16 @@ func bare(zone dnsname.Name, sets rr.Sets) bool {
 	return true
 }
 
-// fills reports whether a zone has records that have been Ready for a while. One that was Ready in another zone, and
-// has moved, may come after the last of this one has gone.
+// fills reports whether a zone has records that are Ready as they are now, and have been there for a while. One that
+// was Ready in another zone, and has moved, may come after the last of this one has gone; so may one that went to
+// another zone and came back before a status said so.
 func (n *nodes) fills(namespace string, zone dnsname.Name) bool {
 	s := n.world.api.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for r, object := range s.objects {
 		if r.Namespace == namespace && r.kind.Group == bindy.GroupVersion.Group && strings.HasSuffix(r.kind.Kind, "Record") &&
-			ready(object) && zoneOf(object)+"." == zone.String() &&
-			texts(object, "spec")["zone"]+"." == zone.String() &&
+			readyNow(object) && zoneOf(object)+"." == zone.String() &&
 			n.now().Sub(object.GetCreationTimestamp().Time) > time.Minute {
 			return true
 		}
@@ -192,11 +192,18 @@ func (n *nodes) rolls(r ref, was *rollout) {
 	for _, p := range n.sorted() {
 		plan := n.plans[p.of]
 		if p.of == r || p.of.Namespace != r.Namespace || plan == nil || plan.template.Labels[bindy.ClusterLabel] != cluster ||
-			p.hash == plan.hash || !p.leaves.IsZero() {
+			p.hash == plan.hash || !p.leaves.IsZero() || n.ends(p.of) {
 			continue
 		}
 		n.wrong = append(n.wrong, fmt.Sprintf("the pods of %s are being replaced, and those of %s are to be, too", p.of, r))
 	}
+}
+
+// ends reports whether the instance of a Deployment is being deleted: its pods go anyway, and nobody waits for them.
+// store.mu is held.
+func (n *nodes) ends(deployment ref) bool {
+	instance := n.world.api.store.objects[ref{n.world.api.kinds.named("Bind9Instance"), deployment.NamespacedName}]
+	return instance == nil || instance.GetDeletionTimestamp() != nil
 }
 
 func (p *pod) wrong(format string, args ...any) {
