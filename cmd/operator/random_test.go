@@ -74,8 +74,7 @@ func randomLives(t *testing.T, lives, seed int, dialect string) {
 					short := sim.Shrink(l, func(l sim.Life) (sim.Life, bool) {
 						return failing(t, l, kinds, calm.Wrong)
 					})
-					t.Logf("in short, to be kept in test/sim/testdata, and named in TestEveryEffectOfALifeInterrupted:\n%s",
-						short.Format())
+					t.Logf("in short, to be kept in test/sim/testdata/short:\n%s", short.Format())
 				}
 			})
 		}
