@@ -145,8 +145,8 @@ func (w *witness) staying(zone string) map[ref]bool {
 	return all
 }
 
-// isAt reports whether a Zone may be at a server, by its status. mu is held.
-func (w *witness) isAt(r ref, at, zone string) bool {
+// mayBeAt reports whether a Zone may be at a server, by its status. mu is held.
+func (w *witness) mayBeAt(r ref, at, zone string) bool {
 	for s := range w.stays {
 		if s.ref != r || s.fqdn != zone {
 			continue
@@ -176,7 +176,7 @@ func (t notice) judgeBooks(m backendtest.Message) {
 		if ceiling, known := t.books.ceilings[r]; known {
 			ceilings = append(ceilings, ceiling)
 			below = below || !rr.SerialLess(ceiling, serial)
-			if t.isAt(r, t.at, t.zone) { // the Zone before it may still go from another server
+			if t.mayBeAt(r, t.at, t.zone) { // the Zone before it may still go from another server
 				t.books.used[r] = rr.LaterSerial(t.books.used[r], serial)
 			}
 		}

@@ -203,7 +203,7 @@ func (n *nodes) rolls(r ref, was *rollout) {
 // store.mu is held.
 func (n *nodes) ends(deployment ref) bool {
 	instance := n.world.api.store.objects[ref{n.world.api.kinds.named("Bind9Instance"), deployment.NamespacedName}]
-	return instance == nil || instance.GetDeletionTimestamp() != nil
+	return instance == nil || ending(instance)
 }
 
 func (p *pod) wrong(format string, args ...any) {

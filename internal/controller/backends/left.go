@@ -131,8 +131,6 @@ func (l *left) Leave(ctx context.Context, what *delivery.Left) error {
 		return dialect.Leave(list, entry, what.Sets)
 	})
 	if err == nil {
-		// Storing what is left at the next Backend may fail, and the Zone may be withdrawn before that is tried again.
-		l.Places.SyncLeft(what.ID())
 		l.Events.Eventf(backend, nil, "Warning", controller.ReasonLeftBehind, "Leave", "%s", controller.Note(fmt.Sprintf(
 			"%s of Zone %s/%s, which was deleted, is still on the servers; the operator removes it when it can reach "+
 				"them.", entry.FQDN,

@@ -176,7 +176,7 @@ func TestZonesOutliveTheirKeys(t *testing.T) {
 	s.Ahead.Add(721 * 3600)
 	look()
 	all("another key everywhere", "-2")
-	n.transfers("with the other keys") // what was signed with those of before has arrived
+	n.takesChanges("with the other keys") // what was signed with those of before has arrived
 	s.Ahead.Add(int64(bind9.Overlap.Seconds()) + 60)
 	look()
 	s.Eventually("no other key", func() string {
@@ -193,7 +193,7 @@ func TestZonesOutliveTheirKeys(t *testing.T) {
 		}
 		return ""
 	})
-	n.transfers("after the keys have been replaced")
+	n.takesChanges("after the keys have been replaced")
 	last := changes()
 	s.Eventually("the last change", func() string { return n.answers(3, "www.example.com.", dns.TypeA, last) })
 	if asked := n.tally().minus(before); asked.of("UpdateRej", "UpdateFail", "BadSIG", "XfrRej", "AXFR") > 0 {
@@ -202,8 +202,8 @@ func TestZonesOutliveTheirKeys(t *testing.T) {
 	s.zoneIs(n.namespace, metav1.ConditionTrue, v1beta1.ReasonAllConfigured)
 }
 
-// transfers waits until each primary has taken some changes, and the secondary has transferred some.
-func (n *bindNode) transfers(when string) {
+// takesChanges waits until each primary has taken some changes, and the secondary has transferred some.
+func (n *bindNode) takesChanges(when string) {
 	n.Helper()
 	for instance, what := range map[string]string{
 		"dns-primary-0": "UpdateDone", "dns-primary-1": "UpdateDone", "dns-secondary-0": "XfrSuccess"} {

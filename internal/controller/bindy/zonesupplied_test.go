@@ -104,7 +104,7 @@ func TestZonesOutliveASecretThatIsReplaced(t *testing.T) {
 		return fmt.Sprintf("%+v", i.Status.Conditions)
 	})
 	without := n.tally()
-	n.transfers("without the Secret")
+	n.takesChanges("without the Secret")
 	if why := n.signsWith("team-2", bindytest.OctetsA); why != "" {
 		t.Error(why)
 	}

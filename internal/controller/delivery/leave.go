@@ -194,12 +194,13 @@ func (st *state) goes(z *delivery, stored Stored) (behind []*Left, goes bool) {
 	return st.leftOf(z, stored), true
 }
 
-// leave stores what a Zone leaves behind.
+// leave stores what a Zone leaves behind, and asks to look at it.
 func (o *outside) leave(ctx context.Context, all []*Left) error {
 	for _, l := range all {
 		if err := o.left.Leave(ctx, l); err != nil {
 			return fmt.Errorf("noting what %s leaves behind at Backend %s: %w", l.Of, l.Place, err)
 		}
+		o.queue.Enqueue(l.ID()) // at once: the Zone may be withdrawn before the others are stored
 	}
 	return nil
 }
@@ -213,7 +214,6 @@ func (st *state) leave(z *delivery, all []*Left) {
 			st.deliver(it, nil, kept)
 			it.looked, it.placed = true, true
 		}
-		st.queue.Enqueue(l.ID())
 	}
 	st.abandon(z)
 }

@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -53,6 +54,7 @@ type lefts struct {
 	d        *Deliveries
 	list     map[zone.ID]*Left
 	approved []string
+	full     string // the Place that nothing is stored for
 }
 
 func (s *lefts) All() (ids []zone.ID) {
@@ -73,6 +75,9 @@ func (s *lefts) Load(id zone.ID) (*Left, []string) {
 func (s *lefts) Leave(_ context.Context, l *Left) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if l.Place == s.full {
+		return errors.New("it cannot be stored")
+	}
 	s.list[l.ID()] = l
 	return nil
 }
@@ -186,6 +191,35 @@ func TestAZoneLeavesBehindWhatItsServersHold(t *testing.T) {
 		}
 		if len(l.All()) != 0 {
 			t.Error("it is still listed")
+		}
+	})
+}
+
+// TestWhatIsLeftBehindAtOneOfTwoGoes although nothing could be stored for the other one before the Zone was withdrawn.
+func TestWhatIsLeftBehindAtOneOfTwoGoes(t *testing.T) {
+	play(t, func(s *stage) {
+		l := &lefts{list: map[zone.ID]*Left{}, full: "two"}
+		s.keepLeft(l)
+		for _, name := range []string{"one", "two"} {
+			s.server(name, "example.org.", backendtest.Profile{})
+			s.place(name, patient)
+		}
+		s.zone("org", "example.org.", "one", "two")
+		s.record("www", "www.example.org.", "192.0.2.1")
+		for _, m := range s.servers {
+			m.SetDown(true)
+		}
+		s.store.change(zoneID("org"), func(stored *Stored) { stored.Deleted, stored.Leave = time.Now(), true })
+		s.remove("org")
+		if s.gone("org") || len(l.All()) != 1 {
+			t.Fatalf("it is gone, or is listed %d times", len(l.All()))
+		}
+		for _, name := range []string{"one", "two"} {
+			s.servers[name].SetDown(false)
+			pass(time.Hour)
+		}
+		if !s.gone("org") || len(l.All()) > 0 {
+			t.Errorf("it is not gone, or is listed still: %v", l.All())
 		}
 	})
 }
