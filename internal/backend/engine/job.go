@@ -43,6 +43,7 @@ type question struct {
 	all   bool      // compare every set instead
 	audit bool      // read from scratch
 	again bool      // read for the second time: see Config.Late
+	late  time.Time // when it is to be; zero: not any more
 	due   time.Time // when the target was to be audited, as of now
 }
 

@@ -12,7 +12,7 @@ import (
 // once more. An overlay says again what it does not want. A server in this process gets no message of another one.
 func (s *state) distrust(j *job, late, now time.Time) {
 	if now.Before(late) {
-		s.late = late
+		s.late, j.late = late, late // it may be over when the run is
 	}
 	if j.again = !s.late.IsZero() && !now.Before(s.late); j.again && (j.leaving || j.limits.Read != backend.ReadNone) {
 		s.known, s.raced = false, s.known && j.limits.Read != backend.ReadNone

@@ -233,6 +233,37 @@ func TestWhatAPolicyLeavesIsNotWaitedFor(t *testing.T) {
 	})
 }
 
+// TestARunThatTakesUntilNothingArrives from who led before: what it has removed is looked at once more all the same.
+func TestARunThatTakesUntilNothingArrives(t *testing.T) {
+	for sentence, profile := range map[string]backendtest.Profile{
+		"a zone that is emptied": bindLike,
+		"one that is removed":    {Limits: backend.Limits{Creates: true, Removes: true}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m, s := serverWith(profile, zoneName)
+				m.Foreign(mustParse(zoneName), []rr.Set{set("www.example.org.", rr.TypeA, 300, "192.0.2.1")}, nil)
+				var until time.Time
+				b := newBench(t, func(config *engine.Config) { config.Late = func() time.Time { return until } })
+				until = b.Now().Add(5 * time.Second)
+				sends := make(chan struct{})
+				s.setApply(func(backend.Batch) error {
+					<-sends
+					return nil
+				})
+				b.engine.Attach(target("s", zoneName), engine.Attachment{Name: "0", Feed: b.feed(zoneName), Backend: s,
+					Withdraw: true})
+				b.pass(10 * time.Second)
+				close(sends)
+				b.pass(time.Minute)
+				if r := b.last("0"); !r.Withdrawn {
+					t.Errorf("a minute later the attachment hears %+v", r)
+				}
+			})
+		})
+	}
+}
+
 func holdsKey(sets rr.Sets, s rr.Set) bool {
 	_, there := sets.Get(s.Key())
 	return there

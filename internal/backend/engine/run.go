@@ -161,10 +161,7 @@ func (t *target) schedule(s *state, j *job) {
 	if !j.limits.Volatile { // a server in this process is told for nothing
 		t.rest = now.Add(rest(j.changed))
 	}
-	due := t.audit
-	if s.late.After(now) {
-		due = earlier(due, s.late)
-	}
+	due := earlier(t.audit, j.late)
 	due = earlier(due, earlier(s.brake.retry, earlier(s.refused.retry, s.refused.ripe)))
 	if s.pending != nil {
 		due = earlier(due, s.pending.next)
