@@ -81,15 +81,16 @@ func (e Endpoint) Key() (rr.Key, error) {
 	return rr.Key{Name: name, Type: t}, nil
 }
 
-// Data reads a target. Names are absolute, whether they end with a dot or not, and texts may lack quotation marks.
+// Data reads a target as people write it. A name at its end is absolute, with or without a final dot, and a text may
+// lack quotation marks. The error is a sentence about the target.
 func Data(t rr.Type, target string) (string, error) {
 	target = strings.TrimSpace(target)
 	if t == rr.TypeTXT && !strings.HasPrefix(target, `"`) {
 		return rr.Text(target), nil
 	}
 	data, wrong := rr.ParseData(t, target)
-	if wrong == nil {
-		return data, nil
+	if wrong == nil || target == "" { // which is not the root
+		return data, wrong
 	}
 	if data, err := rr.ParseData(t, target+"."); err == nil {
 		return data, nil

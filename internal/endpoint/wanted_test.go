@@ -33,6 +33,8 @@ func TestWhatIsWantedIsAdjusted(t *testing.T) {
 			[]string{"0 5 5060 sip.example.org."}},
 		{"n.example.org", "NAPTR", 0, []string{`10 20 "u" "E2U+sip" "!^.*$!sip:a@example.org!" .`}, "n.example.org",
 			[]string{`10 20 "u" "E2U+sip" "!^.*$!sip:a@example.org!" .`}},
+		{"n.example.org", "NAPTR", 0, []string{`10 20 "s" "SIP+D2U" "" _sip._udp.example.org`}, "n.example.org",
+			[]string{`10 20 "s" "SIP+D2U" "" _sip._udp.example.org.`}},
 		{"_443._tcp.example.org", "TLSA", 0, []string{"3 1 1 " + strings.Repeat("ab", 32)}, "_443._tcp.example.org",
 			[]string{"3 1 1 " + strings.Repeat("AB", 32)}},
 	} {
@@ -56,6 +58,7 @@ func TestWhatCannotBeHeldStaysAsItIsAndSaysWhy(t *testing.T) {
 		{endpoint.Endpoint{DNSName: "a.example", RecordType: "SOA", Targets: []string{"x"}}, "cannot be written"},
 		{endpoint.Endpoint{DNSName: "a.example", RecordType: "A", Targets: []string{"www.example"}}, `the target "www.example"`},
 		{endpoint.Endpoint{DNSName: "a.example", RecordType: "A"}, "has no targets"},
+		{endpoint.Endpoint{DNSName: "a.example", RecordType: "CNAME", Targets: []string{""}}, `the target ""`},
 		{endpoint.Endpoint{DNSName: "a.example", RecordType: "A", Targets: []string{"192.0.2.1"}, RecordTTL: -1},
 			"the TTL -1"},
 		{endpoint.Endpoint{DNSName: "a.example", RecordType: "A", Targets: []string{"192.0.2.1"}, RecordTTL: 1 << 31},

@@ -163,6 +163,8 @@ func TestWhatObjectsAskFor(t *testing.T) {
 			{dnsName: a.example.org, recordType: TXT, targets: ["v=spf1 -all", "\"a\" \"b\""]},
 			{dnsName: b.example.org, recordType: A, targets: [192.0.2.300]}, {dnsName: c.example.org, recordType: A},
 			{dnsName: d.example.org, recordType: X-Y, targets: [a]},
+			{dnsName: n.example.org, recordType: NAPTR, targets: ['1 2 "s" "SIP+D2U" "" _sip._udp.example.org']},
+			{dnsName: r.example.org, recordType: CNAME, targets: [""]},
 			{dnsName: e.example.org, recordType: A, targets: [192.0.2.1], recordTTL: -1}]}}`,
 			want: `
 			DNSEndpoint a/d: a.example.org. MX 10 mx.example.org. ttl 60
@@ -170,10 +172,13 @@ func TestWhatObjectsAskFor(t *testing.T) {
 			DNSEndpoint a/d: InvalidData: DNSEndpoint a/d has the target "192.0.2.300" for the A records at b.example.org., ` +
 				`which cannot be read: A data "192.0.2.300" is not an IPv4 address; correct it.
 			DNSEndpoint a/d: e.example.org. A 192.0.2.1
+			DNSEndpoint a/d: n.example.org. NAPTR 1 2 "s" "SIP+D2U" "" _sip._udp.example.org.
+			DNSEndpoint a/d: InvalidData: DNSEndpoint a/d has the target "" for the CNAME records at r.example.org., which ` +
+				`cannot be read: CNAME data "" is not valid: it is empty; correct it.
 			AddressLost: DNSEndpoint a/d has an endpoint 3, c.example.org A, without targets; add some.
 			InvalidType: DNSEndpoint a/d has an endpoint 4 with an invalid type: "X-Y" is not a record type: write its ` +
 				`name, or TYPE and its number; correct it.
-			InvalidSpec: DNSEndpoint a/d has an endpoint 5, e.example.org A, with the recordTTL -1, which is not from 1 to ` +
+			InvalidSpec: DNSEndpoint a/d has an endpoint 7, e.example.org A, with the recordTTL -1, which is not from 1 to ` +
 				`2147483647 seconds, so the zone's TTL applies; correct it.`},
 		{name: "a template names what has no name",
 			options: Options{Template: parsed(t, "{{.Name}}.{{.Namespace}}.example.org")},

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/endpoint"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -161,7 +162,7 @@ func (w *Wish) claim(host string, e Endpoint) zone.Claim {
 		return out
 	}
 	for _, target := range e.Targets {
-		data, err := rr.ParseData(e.Type, rdata(e.Type, target))
+		data, err := endpoint.Data(e.Type, target)
 		if err != nil {
 			out.Invalid = &zone.Refusal{Reason: zone.InvalidData, Message: fmt.Sprintf(
 				"%s has the target %q for the %s records at %s, which cannot be read: %v; correct it.", w.ID, target, e.Type, name,
@@ -176,17 +177,4 @@ func (w *Wish) claim(host string, e Endpoint) zone.Claim {
 				"with the annotation %s.", w.ID, len(out.Data), name, Prefix+targetKey)}
 	}
 	return out
-}
-
-// rdata completes a target as people write it: names without a final dot are absolute, and a text has no quotes.
-func rdata(t rr.Type, target string) string {
-	switch t {
-	case rr.TypeCNAME, rr.TypeNS, rr.TypePTR, rr.TypeDNAME, rr.TypeMX, rr.TypeSRV:
-		return strings.TrimSuffix(target, ".") + "."
-	case rr.TypeTXT:
-		if !strings.HasPrefix(target, `"`) {
-			return rr.Text(target)
-		}
-	}
-	return target
 }
