@@ -117,6 +117,28 @@ func TestNoInitFunctions(t *testing.T) {
 	}
 }
 
+// TestLocksOfControllersGuard finds mutexes beside the fields that they guard: only a comment could say which.
+func TestLocksOfControllersGuard(t *testing.T) {
+	for _, file := range goFiles(t) {
+		if file.isTest || !inAny(file.path, []string{"internal/controller"}) ||
+			inAny(file.path, []string{"internal/controller/bindy/bindytest"}) {
+			continue
+		}
+		ast.Inspect(file.syntax, func(n ast.Node) bool {
+			f, ok := n.(*ast.Field)
+			if !ok {
+				return true
+			}
+			s, ok := f.Type.(*ast.SelectorExpr)
+			if ok && (s.Sel.Name == "Mutex" || s.Sel.Name == "RWMutex") {
+				t.Errorf("%s: a mutex as a field; put what it guards into a guarded.Value, or have controller.Turn for an order",
+					file.at(f))
+			}
+			return true
+		})
+	}
+}
+
 func TestPackages(t *testing.T) {
 	banned := []string{"util", "utils", "common", "helper", "helpers", "base", "misc", "shared"}
 	documented := map[string]bool{}

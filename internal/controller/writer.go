@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/zonefold/zonefold/internal/controller/objects"
+	"github.com/zonefold/zonefold/internal/guarded"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
@@ -25,10 +26,8 @@ type Writer struct {
 	Workers int
 	Log     *slog.Logger
 
-	queue workqueue.TypedRateLimitingInterface[zone.ID]
-
-	mu     sync.Mutex
-	failed map[zone.ID]bool // objects whose last write has failed, other than by a conflict
+	queue  workqueue.TypedRateLimitingInterface[zone.ID]
+	failed guarded.Value[map[zone.ID]bool] // objects whose last write has failed, other than by a conflict
 }
 
 // trickle is how many objects a second a busy Writer writes: few, because every write
@@ -51,7 +50,7 @@ func NewWriterBy(c clock.WithTicker, workers int, log *slog.Logger,
 	config := workqueue.TypedQueueConfig[zone.ID]{Queue: newFair()}
 	delaying := workqueue.TypedDelayingQueueConfig[zone.ID]{Clock: c, Queue: workqueue.NewTypedWithConfig(config)}
 	return &Writer{
-		Write: write, Workers: workers, Log: log, failed: map[zone.ID]bool{},
+		Write: write, Workers: workers, Log: log,
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[zone.ID]{
 			DelayingQueue: workqueue.NewTypedDelayingQueueWithConfig(delaying),
 		}),
@@ -134,11 +133,14 @@ func (w *Writer) settle(id zone.ID, err error, over bool) {
 
 // fails notes whether the last write of an object has failed, and returns whether the one before had.
 func (w *Writer) fails(id zone.ID, now bool) (before bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	before = w.failed[id]
-	if delete(w.failed, id); now {
-		w.failed[id] = true
+	failed, unlock := w.failed.Lock()
+	defer unlock()
+	if *failed == nil {
+		*failed = map[zone.ID]bool{}
+	}
+	before = (*failed)[id]
+	if delete(*failed, id); now {
+		(*failed)[id] = true
 	}
 	return before
 }

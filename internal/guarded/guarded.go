@@ -15,6 +15,25 @@ func (v *Value[T]) Lock() (value *T, unlock func()) {
 	return &v.value, v.mu.Unlock
 }
 
+// A Shared has a T for one goroutine that changes it, or for any number of those that only read it. The zero Shared has
+// the zero T. It is not copied.
+type Shared[T any] struct {
+	mu    sync.RWMutex
+	value T
+}
+
+// Lock returns the value when nobody else has it, as that of a Value.
+func (s *Shared[T]) Lock() (value *T, unlock func()) {
+	s.mu.Lock()
+	return &s.value, s.mu.Unlock
+}
+
+// RLock returns the value when nobody changes it. Who has it only reads it, and calls unlock once when done.
+func (s *Shared[T]) RLock() (value *T, unlock func()) {
+	s.mu.RLock()
+	return &s.value, s.mu.RUnlock
+}
+
 // A Part leads to something that a Value of V guards: only who has that Value gets there.
 type Part[V, T any] struct {
 	part *T

@@ -67,7 +67,7 @@ func TestTheOldestBackendHasTheCatalogZone(t *testing.T) {
 			t.Errorf("%s: it is warned %v", c.sentence, got)
 		}
 		catalogs := map[string]string{}
-		p := &Policies{Source: source, known: map[string]EmbeddedSettings{},
+		p := &Policies{Source: source,
 			Set: func(s EmbeddedSettings) error { catalogs[s.Name] = s.Catalog.String(); return nil }}
 		p.look(t.Context(), "m")
 		if has := catalogs["m"] != ""; has != (c.elder == "") {

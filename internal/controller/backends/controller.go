@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"reflect"
 	"slices"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,6 +24,7 @@ import (
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/backends"
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/guarded"
 	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/registry"
 	"github.com/zonefold/zonefold/internal/zone"
@@ -82,11 +82,14 @@ type Controller struct {
 	objects *objects.Writer
 	writer  *controller.Writer
 	synced  []toolscache.InformerSynced
-	looked  sync.Mutex // one look at a time: grants and Places belong together
+	looked  controller.Turn // one look at a time: grants and Places belong together
+	state   guarded.Value[state]
+}
 
-	mu    sync.Mutex
+// state is what is known of Backends, by name.
+type state struct {
 	known map[string]known
-	left  map[string]leftAt // by Backend
+	left  map[string]leftAt
 }
 
 // known is what a Backend was last resolved to.
@@ -102,23 +105,34 @@ type known struct {
 	catalog  dnsname.Name // the catalog zone that it asks for; zero: none
 }
 
+// lookup returns what a Backend was last resolved to, if it has been.
+func (b *Controller) lookup(name string) (known, bool) {
+	st, unlock := b.state.Lock()
+	defer unlock()
+	k, ok := st.known[name]
+	return k, ok
+}
+
 // replace takes the place of what was known before.
 func (b *Controller) replace(name string, k *known) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if old := b.known[name].host; old != nil && (k == nil || k.host != old) {
+	st, unlock := b.state.Lock()
+	defer unlock()
+	if old := st.known[name].host; old != nil && (k == nil || k.host != old) {
 		old.stop()
 	}
 	if k == nil {
-		delete(b.known, name)
+		delete(st.known, name)
 	} else {
-		b.known[name] = *k
+		st.known[name] = *k
 	}
 }
 
 // New returns a Controller that has not begun.
 func New(c Config) *Controller {
-	b := &Controller{Config: c, known: map[string]known{}, left: map[string]leftAt{}}
+	b := &Controller{Config: c}
+	st, unlock := b.state.Lock()
+	st.known, st.left = map[string]known{}, map[string]leftAt{}
+	unlock()
 	b.objects = &objects.Writer{Client: c.Client, Leads: c.Leads, Wrote: c.Metrics.Wrote, Now: c.Clock}
 	b.writer = controller.NewWriter(1, c.Log, b.write)
 	b.writer.Busy = c.Busy
@@ -192,9 +206,9 @@ func (b *Controller) onFleet(ctx context.Context, cluster types.NamespacedName) 
 func (b *Controller) ofFleet(cluster types.NamespacedName) (names []string) {
 	b.looked.Lock()
 	defer b.looked.Unlock()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for name, k := range b.known {
+	st, unlock := b.state.Lock()
+	defer unlock()
+	for name, k := range st.known {
 		if k.settings.Cluster == cluster {
 			names = append(names, name)
 		}
@@ -307,9 +321,7 @@ func (s Source) every(ctx context.Context, look func(*v1alpha1.Backend)) {
 func (b *Controller) look(ctx context.Context, name string) {
 	b.looked.Lock()
 	defer b.looked.Unlock()
-	b.mu.Lock()
-	was := b.known[name]
-	b.mu.Unlock()
+	was, _ := b.lookup(name)
 	var backend v1alpha1.Backend
 	err := b.Client.Get(ctx, client.ObjectKey{Name: name}, &backend)
 	switch {
@@ -444,9 +456,7 @@ func (b *Controller) connect(ctx context.Context, name string, settings Settings
 		servers, trouble := b.Fleets.Fleet(settings.Cluster)
 		return known{settings: settings, servers: servers, trouble: trouble}
 	}
-	b.mu.Lock()
-	old := b.known[name]
-	b.mu.Unlock()
+	old, _ := b.lookup(name)
 	if settings.Provider != nil {
 		return b.provider(ctx, name, settings, old)
 	}

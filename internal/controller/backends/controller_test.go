@@ -94,10 +94,8 @@ func TestAFleetThatChangesWhileItsBackendIsLookedAtForTheFirstTime(t *testing.T)
 	case <-time.After(10 * time.Second):
 		t.Fatal("the news of the fleet is not taken in")
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if servers := b.known["b"].servers; len(servers) != 1 || servers[0].Name != "new" {
-		t.Errorf("it has the servers %v, and the fleet has another one", servers)
+	if k, _ := b.lookup("b"); len(k.servers) != 1 || k.servers[0].Name != "new" {
+		t.Errorf("it has the servers %v, and the fleet has another one", k.servers)
 	}
 }
 
@@ -133,7 +131,7 @@ func TestWhoseZonesAreUsedWhileAnAccountCannotBeListed(t *testing.T) {
 					b.look(t.Context(), "b")
 					<-time.After(listEvery + time.Second) // in the bubble
 				}
-				if k := b.known["b"]; len(k.servers) != c.servers || k.stopped != c.stopped {
+				if k, _ := b.lookup("b"); len(k.servers) != c.servers || k.stopped != c.stopped {
 					t.Errorf("it has %d servers, and is stopped: %t", len(k.servers), k.stopped)
 				}
 			})
@@ -164,8 +162,8 @@ func TestAnAccountThatIsReplacedWhileItIsListed(t *testing.T) {
 		synctest.Wait()
 		b.look(t.Context(), "b")
 		<-time.After(listEvery + time.Second) // in the bubble
-		if servers := b.known["b"].servers; len(servers) != 1 || servers[0].Name != "zone of the new" {
-			t.Errorf("it has the servers %v", servers)
+		if k, _ := b.lookup("b"); len(k.servers) != 1 || k.servers[0].Name != "zone of the new" {
+			t.Errorf("it has the servers %v", k.servers)
 		}
 	})
 }
@@ -298,11 +296,12 @@ func TestOurOwnNameServerAnswersWhateverKeepsOthersFromItsZones(t *testing.T) {
 		t.Cleanup(b.End)
 		b.look(t.Context(), "b")
 		trouble := ""
-		if k := b.known["b"]; k.trouble != nil {
+		k, _ := b.lookup("b")
+		if k.trouble != nil {
 			trouble = k.trouble.Reason
 		}
-		if servers := b.known["b"].servers; len(servers) != c.servers || trouble != c.trouble || b.known["b"].stopped {
-			t.Errorf("%s: it has the servers %v, and the trouble %q", c.sentence, servers, trouble)
+		if len(k.servers) != c.servers || trouble != c.trouble || k.stopped {
+			t.Errorf("%s: it has the servers %v, and the trouble %q", c.sentence, k.servers, trouble)
 		}
 	}
 }

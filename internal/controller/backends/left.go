@@ -60,11 +60,11 @@ func listed(backend *v1alpha1.Backend, entries []v1alpha1.LeftBehind) leftAt {
 
 // keepLeft notes and counts what a Backend lists, and returns what it listed before; without a UID: it is gone.
 func (b *Controller) keepLeft(name string, now leftAt) (was leftAt) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	was = b.left[name]
-	if delete(b.left, name); now.uid != "" {
-		b.left[name] = now
+	st, unlock := b.state.Lock()
+	defer unlock()
+	was = st.left[name]
+	if delete(st.left, name); now.uid != "" {
+		st.left[name] = now
 	}
 	if was.kind != "" {
 		b.Metrics.Left(was.kind, -len(was.entries))
@@ -93,9 +93,9 @@ func idOf(place string, entry *v1alpha1.LeftBehind) zone.ID {
 
 // All implements controller.LeftStore.
 func (l *left) All() (ids []zone.ID) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for place, at := range l.left {
+	st, unlock := l.state.Lock()
+	defer unlock()
+	for place, at := range st.left {
 		ids = append(ids, at.ids(place)...)
 	}
 	return ids
@@ -103,9 +103,9 @@ func (l *left) All() (ids []zone.ID) {
 
 // Load implements controller.LeftStore.
 func (l *left) Load(id zone.ID) (found *delivery.Left, approved []string) {
-	l.mu.Lock()
-	at := l.left[id.Namespace]
-	l.mu.Unlock()
+	st, unlock := l.state.Lock()
+	at := st.left[id.Namespace]
+	unlock()
 	i := slices.Index(at.ids(id.Namespace), id)
 	if i < 0 || id.Name == "" {
 		return nil, nil

@@ -3,7 +3,6 @@ package backends
 import (
 	"context"
 	"reflect"
-	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/guarded"
 )
 
 // Policies tell the operator's own name server who may follow it. Every replica has
@@ -20,13 +20,11 @@ type Policies struct {
 	Set  func(EmbeddedSettings) error // called when they have changed
 	Drop func(name string)            // there is no such Backend any more
 
-	looked sync.Mutex
-	known  map[string]EmbeddedSettings
+	known guarded.Value[map[string]EmbeddedSettings] // locked over a look: one at a time
 }
 
 // Run follows Backends and Secrets until ctx ends.
 func (p *Policies) Run(ctx context.Context) error {
-	p.known = map[string]EmbeddedSettings{}
 	look := func(name string) { p.look(ctx, name) }
 	each := eachBackend(look)
 	_, err := p.follow(ctx, nil, []followed{
@@ -49,14 +47,14 @@ func (p *Policies) Run(ctx context.Context) error {
 
 // look resolves one Backend anew. An entry that cannot be resolved lets nobody in.
 func (p *Policies) look(ctx context.Context, name string) {
-	p.looked.Lock()
-	defer p.looked.Unlock()
+	known, unlock := p.known.Lock()
+	defer unlock()
 	var backend v1alpha1.Backend
 	err := p.Client.Get(ctx, client.ObjectKey{Name: name}, &backend)
 	switch {
 	case apierrors.IsNotFound(err) || err == nil && backend.Spec.Embedded == nil:
-		if _, ok := p.known[name]; ok {
-			delete(p.known, name)
+		if _, ok := (*known)[name]; ok {
+			delete(*known, name)
 			p.Drop(name)
 		}
 		return
@@ -71,12 +69,15 @@ func (p *Policies) look(ctx context.Context, name string) {
 	if p.elder(ctx, &backend) != "" {
 		settings.Embedded.Catalog = dnsname.Name{}
 	}
-	if old, ok := p.known[name]; ok && reflect.DeepEqual(old, *settings.Embedded) {
+	if old, ok := (*known)[name]; ok && reflect.DeepEqual(old, *settings.Embedded) {
 		return
 	}
 	if err := p.Set(*settings.Embedded); err != nil {
 		p.Log.Warn("a Backend's settings for name servers that follow cannot be used", "backend", name, "error", err)
 		return
 	}
-	p.known[name] = *settings.Embedded
+	if *known == nil {
+		*known = map[string]EmbeddedSettings{}
+	}
+	(*known)[name] = *settings.Embedded
 }

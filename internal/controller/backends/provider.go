@@ -14,6 +14,7 @@ import (
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/delivery"
+	"github.com/zonefold/zonefold/internal/guarded"
 )
 
 // ProviderSettings are those of an account at a service that hosts zones.
@@ -61,13 +62,18 @@ const (
 	listAgainMost = 5 * time.Minute
 )
 
-// A host is an account whose zones are being followed. Its servers and its trouble are guarded by Controller.mu.
+// A host is an account whose zones are being followed.
 type host struct {
-	list    Hosting
-	look    func() // at its Backend, when it has news: what that finds may outlive the host
-	stop    context.CancelFunc
-	heard   chan struct{} // closed when it has answered, or failed to, for the first time
-	listed  bool          // else the servers are those of the account before, reached with the former credentials
+	list  Hosting
+	look  func() // at its Backend, when it has news: what that finds may outlive the host
+	stop  context.CancelFunc
+	heard chan struct{} // closed when it has answered, or failed to, for the first time
+	has   guarded.Value[hosted]
+}
+
+// hosted is what an account has.
+type hosted struct {
+	listed  bool // else the servers are those of the account before, reached with the former credentials
 	servers []delivery.Server
 	trouble *controller.Outcome
 }
@@ -83,17 +89,19 @@ func (b *Controller) provider(ctx context.Context, name string, settings Setting
 		} else if err != nil {
 			return known{trouble: problem(controller.ReasonInvalidSpec, "The Backend cannot be used: %v.", err)}
 		}
-		h = &host{list: list, look: func() { b.look(ctx, name) }, heard: make(chan struct{}), servers: old.servers}
-		if len(h.servers) == 0 {
-			h.trouble = problem(controller.ReasonPending, "The operator is listing the zones of %s.", settings.Provider.Type)
+		h = &host{list: list, look: func() { b.look(ctx, name) }, heard: make(chan struct{})}
+		has, unlock := h.has.Lock()
+		if has.servers = old.servers; len(has.servers) == 0 {
+			has.trouble = problem(controller.ReasonPending, "The operator is listing the zones of %s.", settings.Provider.Type)
 		}
+		unlock()
 		lives, stop := context.WithCancel(ctx)
 		h.stop = stop
 		go b.followZones(lives, name, settings.Provider.Type, h)
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return known{settings: settings, servers: h.servers, trouble: h.trouble, host: h}
+	has, unlock := h.has.Lock()
+	defer unlock()
+	return known{settings: settings, servers: has.servers, trouble: has.trouble, host: h}
 }
 
 // followZones lists the zones of an account, again and again, until ctx ends.
@@ -108,7 +116,7 @@ func (b *Controller) followZones(ctx context.Context, name, kind string, h *host
 		if ctx.Err() != nil {
 			return
 		}
-		if b.listed(h, kind, servers, err) {
+		if h.hear(kind, servers, err) {
 			h.look()
 		}
 		heard()
@@ -133,14 +141,14 @@ const firstPatience = 5 * time.Second
 func (b *Controller) hostsHeard(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, firstPatience)
 	defer cancel()
-	b.mu.Lock()
+	st, unlock := b.state.Lock()
 	var all []chan struct{}
-	for _, k := range b.known {
+	for _, k := range st.known {
 		if k.host != nil {
 			all = append(all, k.host.heard)
 		}
 	}
-	b.mu.Unlock()
+	unlock()
 	for _, heard := range all {
 		select {
 		case <-heard:
@@ -150,25 +158,25 @@ func (b *Controller) hostsHeard(ctx context.Context) {
 	}
 }
 
-// listed notes what was listed, and reports whether anything is new. What was listed before stays when nothing can be.
+// hear notes what was listed, and reports whether anything is new. What was listed before stays when nothing can be.
 // When a service refuses credentials that it has never taken, those before them are not to be used any more either.
-func (b *Controller) listed(h *host, kind string, servers []delivery.Server, err error) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	oldServers, oldTrouble := h.servers, h.trouble
+func (h *host) hear(kind string, servers []delivery.Server, err error) bool {
+	has, unlock := h.has.Lock()
+	defer unlock()
+	oldServers, oldTrouble := has.servers, has.trouble
 	switch class := backend.Class(err); {
 	case err == nil:
-		h.servers, h.listed, h.trouble = servers, true, nil
+		has.servers, has.listed, has.trouble = servers, true, nil
 	case class == backend.ErrNotAuthorised:
-		h.trouble = problem(controller.ReasonNotAuthorised,
+		has.trouble = problem(controller.ReasonNotAuthorised,
 			"The zones of %s cannot be listed: %v. Correct the credentials, or what they are allowed.", kind, err)
-		if !h.listed {
-			h.servers = nil
+		if !has.listed {
+			has.servers = nil
 		}
 	default:
-		h.trouble = problem(controller.ReasonOf(class), "The zones of %s cannot be listed: %v.", kind, err)
+		has.trouble = problem(controller.ReasonOf(class), "The zones of %s cannot be listed: %v.", kind, err)
 	}
-	return !slices.Equal(oldServers, h.servers) || !reflect.DeepEqual(oldTrouble, h.trouble)
+	return !slices.Equal(oldServers, has.servers) || !reflect.DeepEqual(oldTrouble, has.trouble)
 }
 
 // pause waits for the next listing, which is soon when a Zone is not among those listed.

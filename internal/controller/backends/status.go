@@ -22,9 +22,7 @@ func (b *Controller) write(ctx context.Context, id zone.ID) error {
 	if err := b.Client.Get(ctx, client.ObjectKey{Name: id.Name}, &backend); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	b.mu.Lock()
-	k, ok := b.known[id.Name]
-	b.mu.Unlock()
+	k, ok := b.lookup(id.Name)
 	if !ok {
 		return nil
 	}

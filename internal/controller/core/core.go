@@ -5,7 +5,6 @@ import (
 	"context"
 	"log/slog"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/guarded"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -27,18 +27,20 @@ type Core struct {
 	metrics *controller.Metrics
 	log     *slog.Logger
 
-	mu        sync.RWMutex // guards what follows; only Run writes to it
-	world     *zone.World
-	reporting chan struct{} // closed when settled has returned from the last step; nil: it has
-	watches   map[*Watch]struct{}
-
-	box   sync.Mutex
-	puts  []put
+	state guarded.Shared[state]
+	puts  guarded.Value[[]put] // that have gathered
 	wake  chan struct{}
 	asks  chan *question
 	runs  atomic.Bool // it answers
-	rest  time.Time   // until when no further question is answered; of Run
 	burst burst
+}
+
+// state is the World as of the last step, and who waits for the next one. Only Run changes the World.
+type state struct {
+	world     *zone.World
+	reporting chan struct{} // closed when settled has returned from the last step; nil: it has
+	watches   map[*Watch]struct{}
+	rest      time.Time // until when no further question is answered
 }
 
 // put is one change to the World.
@@ -87,9 +89,13 @@ type Config struct {
 
 // New returns a Core with an empty World.
 func New(c Config) *Core {
-	return &Core{options: c.Options, clock: c.Clock, settled: c.Settled, metrics: c.Metrics, world: zone.New(c.Options),
+	out := &Core{options: c.Options, clock: c.Clock, settled: c.Settled, metrics: c.Metrics,
 		log:  cmp.Or(c.Log, slog.New(slog.DiscardHandler)),
-		wake: make(chan struct{}, 1), asks: make(chan *question), watches: map[*Watch]struct{}{}}
+		wake: make(chan struct{}, 1), asks: make(chan *question)}
+	st, unlock := out.state.Lock()
+	defer unlock()
+	st.world, st.watches = zone.New(c.Options), map[*Watch]struct{}{}
+	return out
 }
 
 // PutZone hands a Zone, as a version of its object says, to the World; no put blocks.
@@ -125,9 +131,9 @@ func (c *Core) DeleteClaim(id zone.ID) {
 func (c *Core) put(p put) {
 	p.Seen = c.clock()
 	c.burst.change(p.Seen)
-	c.box.Lock()
-	c.puts = append(c.puts, p)
-	c.box.Unlock()
+	puts, unlock := c.puts.Lock()
+	*puts = append(*puts, p)
+	unlock()
 	select {
 	case c.wake <- struct{}{}:
 	default:
@@ -138,10 +144,10 @@ func (c *Core) put(p put) {
 // step: who asks what came of the verdict would be told of the one before. So it is not for who is being told.
 func (c *Core) Verdict(id zone.ID) (zone.Verdict, bool) {
 	for {
-		c.mu.RLock()
-		telling := c.reporting
-		v, ok := c.world.Verdict(id)
-		c.mu.RUnlock()
+		st, unlock := c.state.RLock()
+		telling := st.reporting
+		v, ok := st.world.Verdict(id)
+		unlock()
 		if telling == nil {
 			return v, ok
 		}
@@ -151,31 +157,31 @@ func (c *Core) Verdict(id zone.ID) (zone.Verdict, bool) {
 
 // Snapshot returns the content of an accepted Zone as of the last step.
 func (c *Core) Snapshot(id zone.ID) (zone.Snapshot, bool) {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return c.world.Snapshot(id)
+	st, unlock := c.state.RLock()
+	defer unlock()
+	return st.world.Snapshot(id)
 }
 
 // Zone returns the accepted Zone of a name.
 func (c *Core) Zone(name dnsname.Name) (zone.ID, bool) {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return c.world.ZoneOf(name)
+	st, unlock := c.state.RLock()
+	defer unlock()
+	return st.world.ZoneOf(name)
 }
 
 // OpenTo returns the names of the Zones that let a namespace have records.
 func (c *Core) OpenTo(namespace string) []dnsname.Name {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return c.world.OpenTo(namespace)
+	st, unlock := c.state.RLock()
+	defer unlock()
+	return st.world.OpenTo(namespace)
 }
 
 // Adopted returns the claims that a Zone has adopted, in no order.
 func (c *Core) Adopted(id zone.ID) []zone.ID {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
+	st, unlock := c.state.RLock()
+	defer unlock()
 	var out []zone.ID
-	c.world.Adopted(id, func(claim zone.ID) bool {
+	st.world.Adopted(id, func(claim zone.ID) bool {
 		out = append(out, claim)
 		return true
 	})
@@ -184,11 +190,11 @@ func (c *Core) Adopted(id zone.ID) []zone.ID {
 
 // AdoptedAt returns the claims that a Zone has adopted into some sets, in no order.
 func (c *Core) AdoptedAt(id zone.ID, keys []rr.Key) []zone.ID {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
+	st, unlock := c.state.RLock()
+	defer unlock()
 	var out []zone.ID
 	for _, key := range keys {
-		c.world.AdoptedAt(id, key, func(claim zone.ID) bool {
+		st.world.AdoptedAt(id, key, func(claim zone.ID) bool {
 			out = append(out, claim)
 			return true
 		})
@@ -198,26 +204,26 @@ func (c *Core) AdoptedAt(id zone.ID, keys []rr.Key) []zone.ID {
 
 // Served returns the claims whose sets are to be at the servers of a Zone, in no order.
 func (c *Core) Served(id zone.ID) []zone.ID {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return slices.Collect(func(yield func(zone.ID) bool) { c.world.Served(id, yield) })
+	st, unlock := c.state.RLock()
+	defer unlock()
+	return slices.Collect(func(yield func(zone.ID) bool) { st.world.Served(id, yield) })
 }
 
 // ServedAt returns those of some sets, in no order.
 func (c *Core) ServedAt(id zone.ID, keys []rr.Key) (out []zone.ID) {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
+	st, unlock := c.state.RLock()
+	defer unlock()
 	for _, key := range keys {
-		out = slices.AppendSeq(out, func(yield func(zone.ID) bool) { c.world.ServedAt(id, key, yield) })
+		out = slices.AppendSeq(out, func(yield func(zone.ID) bool) { st.world.ServedAt(id, key, yield) })
 	}
 	return out
 }
 
 // RefusedAt returns the claims to a name that no Zone has adopted, in no order.
 func (c *Core) RefusedAt(name dnsname.Name) (out []zone.ID) {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	c.world.RefusedAt(name, func(claim zone.ID) bool {
+	st, unlock := c.state.RLock()
+	defer unlock()
+	st.world.RefusedAt(name, func(claim zone.ID) bool {
 		out = append(out, claim)
 		return true
 	})
@@ -233,11 +239,11 @@ func (c *Core) Expect() (done func()) { return c.burst.await(c.clock) }
 
 // Rehearse returns what the World will be at the first step by what was put so far: before Run.
 func (c *Core) Rehearse() *zone.World {
-	c.box.Lock()
-	puts := slices.Clone(c.puts)
-	c.box.Unlock()
 	w := zone.New(c.options)
-	for _, p := range puts {
+	puts, unlock := c.puts.Lock()
+	gathered := slices.Clone(*puts)
+	unlock()
+	for _, p := range gathered {
 		p.apply(w)
 	}
 	w.Settle()
@@ -273,36 +279,36 @@ func (c *Core) Run(ctx context.Context, ready func(context.Context) bool) error 
 
 // take returns what has gathered.
 func (c *Core) take() []put {
-	c.box.Lock()
-	defer c.box.Unlock()
-	puts := c.puts
-	c.puts = nil
-	return puts
+	puts, unlock := c.puts.Lock()
+	defer unlock()
+	gathered := *puts
+	*puts = nil
+	return gathered
 }
 
 func (c *Core) step(puts []put) {
 	began := c.clock()
-	s := Settlement{Inputs: make([]Input, 0, len(puts)), View: c.world, At: began}
-	c.mu.Lock()
+	st, unlock := c.state.Lock()
+	s := Settlement{Inputs: make([]Input, 0, len(puts)), View: st.world, At: began}
 	for _, p := range puts {
-		p.apply(c.world)
+		p.apply(st.world)
 		if !p.ID.IsZero() {
 			s.Inputs = append(s.Inputs, p.Input)
 		}
 	}
-	s.Delta = c.world.Settle()
+	s.Delta = st.world.Settle()
 	told := make(chan struct{})
-	c.reporting = told
-	c.mu.Unlock()
+	st.reporting = told
+	unlock()
 	c.metrics.Settled(c.clock().Sub(began), len(puts))
 	c.tell(s)
 	c.settled(s)
-	c.mu.Lock()
-	c.reporting = nil
-	for w := range c.watches {
+	st, unlock = c.state.Lock()
+	st.reporting = nil
+	for w := range st.watches {
 		w.note(s.Inputs)
 	}
-	c.mu.Unlock()
+	unlock()
 	close(told)
 }
 
@@ -321,7 +327,7 @@ func (c *Core) tell(s Settlement) {
 
 // Explained says why an object has what it has, as of the last step; false if it is not known.
 func (c *Core) Explained(id zone.ID) (zone.Explanation, bool) {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return c.world.ExplainObject(id)
+	st, unlock := c.state.RLock()
+	defer unlock()
+	return st.world.ExplainObject(id)
 }

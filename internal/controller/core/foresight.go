@@ -131,13 +131,13 @@ func ask[T any](ctx context.Context, f *Foresight, put func(*zone.World) (T, boo
 func (c *Core) answer(q *question) {
 	defer close(q.done)
 	began := c.clock()
-	if q.ctx.Err() != nil || began.Before(c.rest) {
+	st, unlock := c.state.Lock()
+	defer unlock()
+	if q.ctx.Err() != nil || began.Before(st.rest) {
 		return
 	}
-	c.mu.Lock()
-	q.put(c.world)
-	c.mu.Unlock()
+	q.put(st.world)
 	if now := c.clock(); now.Sub(began) > trifle {
-		c.rest = now.Add(restPer * now.Sub(began))
+		st.rest = now.Add(restPer * now.Sub(began))
 	}
 }

@@ -2,52 +2,58 @@ package core
 
 import (
 	"context"
-	"sync"
 
+	"github.com/zonefold/zonefold/internal/guarded"
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
 // A Watch notes which versions of some objects the World has settled since it began.
 type Watch struct {
-	core *Core
+	core  *Core
+	state guarded.Value[seen]
+}
 
-	mu   sync.Mutex
-	seen map[zone.ID]*Version // nil: none yet
-	news chan struct{}        // closed when there is another one
+// seen is what a Watch has seen.
+type seen struct {
+	versions map[zone.ID]*Version // nil: none yet
+	news     chan struct{}        // closed when there is another one
 }
 
 // Watch begins to watch some objects, until End.
 func (c *Core) Watch(ids ...zone.ID) *Watch {
-	w := &Watch{core: c, seen: map[zone.ID]*Version{}, news: make(chan struct{})}
+	w := &Watch{core: c}
+	own, unlock := w.state.Lock()
+	own.versions, own.news = make(map[zone.ID]*Version, len(ids)), make(chan struct{})
 	for _, id := range ids {
-		w.seen[id] = nil
+		own.versions[id] = nil
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.watches[w] = struct{}{}
+	unlock()
+	st, unlock := c.state.Lock()
+	defer unlock()
+	st.watches[w] = struct{}{}
 	return w
 }
 
 // End ends the Watch.
 func (w *Watch) End() {
-	w.core.mu.Lock()
-	defer w.core.mu.Unlock()
-	delete(w.core.watches, w)
+	st, unlock := w.core.state.Lock()
+	defer unlock()
+	delete(st.watches, w)
 }
 
 // note notes what was settled.
 func (w *Watch) note(inputs []Input) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	own, unlock := w.state.Lock()
+	defer unlock()
 	found := false
 	for _, in := range inputs {
-		if _, watched := w.seen[in.ID]; watched {
-			w.seen[in.ID], found = &in.Version, true
+		if _, watched := own.versions[in.ID]; watched {
+			own.versions[in.ID], found = &in.Version, true
 		}
 	}
 	if found {
-		close(w.news)
-		w.news = make(chan struct{})
+		close(own.news)
+		own.news = make(chan struct{})
 	}
 }
 
@@ -55,13 +61,13 @@ func (w *Watch) note(inputs []Input) {
 // zero Version: that the object is gone.
 func (w *Watch) Settled(ctx context.Context, want map[zone.ID]Version) error {
 	for {
-		w.mu.Lock()
-		news, have := w.news, true
+		own, unlock := w.state.Lock()
+		news, have := own.news, true
 		for id, version := range want {
-			seen := w.seen[id]
-			have = have && seen != nil && seen.UID == version.UID && seen.Generation >= version.Generation
+			last := own.versions[id]
+			have = have && last != nil && last.UID == version.UID && last.Generation >= version.Generation
 		}
-		w.mu.Unlock()
+		unlock()
 		if have {
 			return nil
 		}

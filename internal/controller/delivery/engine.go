@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/zonefold/zonefold/internal/backend/engine"
+	"github.com/zonefold/zonefold/internal/guarded"
 	"github.com/zonefold/zonefold/internal/rr"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -21,7 +21,11 @@ type Engine struct {
 	*engine.Engine
 	Tracer trace.Tracer // follows changes until they are served; nil: nobody does. It is set before anything runs.
 
-	mu       sync.Mutex
+	hearers guarded.Value[hearers]
+}
+
+// hearers are who hears of the feeds of an Engine.
+type hearers struct {
 	parts    []*Deliveries
 	overlays map[string]Overlay // by feed
 }
@@ -36,17 +40,17 @@ func NewEngine(c engine.Config) *Engine {
 
 // join has Deliveries hear of their zones.
 func (e *Engine) join(d *Deliveries) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.parts = append(e.parts, d)
+	all, unlock := e.hearers.Lock()
+	defer unlock()
+	all.parts = append(all.parts, d)
 }
 
 // with calls f with the Zone that a feed is of and who delivers it, under the lock of these. It reports whether anybody
 // still does.
 func (e *Engine) with(feed string, f func(*state, *zoneFeed)) bool {
-	e.mu.Lock()
-	parts := e.parts
-	e.mu.Unlock()
+	all, unlock := e.hearers.Lock()
+	parts := all.parts
+	unlock()
 	return slices.ContainsFunc(parts, func(d *Deliveries) bool {
 		st, unlock := d.state.Lock()
 		defer unlock()
@@ -94,26 +98,26 @@ type Overlay struct {
 // NewOverlay starts a feed of such sets.
 func (e *Engine) NewOverlay(c engine.FeedConfig, of Overlay) *engine.Feed {
 	c.Overlay = true
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.overlays == nil {
-		e.overlays = map[string]Overlay{}
+	all, unlock := e.hearers.Lock()
+	defer unlock()
+	if all.overlays == nil {
+		all.overlays = map[string]Overlay{}
 	}
-	e.overlays[c.ID] = of
+	all.overlays[c.ID] = of
 	return e.NewFeed(c)
 }
 
 // DropOverlay has nobody hear of an overlay any more. Its attachments are detached before.
 func (e *Engine) DropOverlay(feed string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	delete(e.overlays, feed)
+	all, unlock := e.hearers.Lock()
+	defer unlock()
+	delete(all.overlays, feed)
 }
 
 func (e *Engine) overlay(feed string) (Overlay, bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	o, ok := e.overlays[feed]
+	all, unlock := e.hearers.Lock()
+	defer unlock()
+	o, ok := all.overlays[feed]
 	return o, ok
 }
 

@@ -4,7 +4,8 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"slices"
-	"sync"
+
+	"github.com/zonefold/zonefold/internal/guarded"
 )
 
 // A Token lets who has it act for a namespace.
@@ -15,20 +16,19 @@ type Token struct {
 
 // Tokens are those of all Backends.
 type Tokens struct {
-	mu  sync.Mutex
-	all map[string][]Token // by Backend
+	all guarded.Value[map[string][]Token] // by Backend
 }
 
 // Set replaces the tokens of a Backend; none removes it.
 func (t *Tokens) Set(backend string, all []Token) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.all == nil {
-		t.all = map[string][]Token{}
+	known, unlock := t.all.Lock()
+	defer unlock()
+	if *known == nil {
+		*known = map[string][]Token{}
 	}
-	delete(t.all, backend)
+	delete(*known, backend)
 	if len(all) > 0 {
-		t.all[backend] = slices.Clone(all)
+		(*known)[backend] = slices.Clone(all)
 	}
 }
 
@@ -36,9 +36,9 @@ func (t *Tokens) Set(backend string, all []Token) {
 // stands for none.
 func (t *Tokens) namespace(token string) (namespace, refusal string) {
 	said := sha256.Sum256([]byte(token))
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, tokens := range t.all {
+	all, unlock := t.all.Lock()
+	defer unlock()
+	for _, tokens := range *all {
 		for _, one := range tokens {
 			known := sha256.Sum256([]byte(one.Secret))
 			switch {

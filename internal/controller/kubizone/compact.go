@@ -3,7 +3,6 @@ package kubizone
 import (
 	"encoding/binary"
 	"slices"
-	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -12,6 +11,7 @@ import (
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/delivery"
+	"github.com/zonefold/zonefold/internal/guarded"
 )
 
 // Compact returns a transform for the cache. It drops what nobody reads and keeps once
@@ -19,7 +19,7 @@ import (
 // same label and say the same in their conditions. Objects in the cache are only read,
 // so they can share.
 func Compact() toolscache.TransformFunc {
-	c := &compacter{}
+	var common guarded.Value[compacter]
 	return func(o any) (any, error) {
 		if m, ok := o.(metav1.Object); ok && m.GetManagedFields() != nil {
 			m.SetManagedFields(nil)
@@ -29,8 +29,8 @@ func Compact() toolscache.TransformFunc {
 			bare(&o.ObjectMeta)
 		case *v1alpha1.Record:
 			bare(&o.ObjectMeta)
-			c.mu.Lock()
-			defer c.mu.Unlock()
+			c, unlock := common.Lock()
+			defer unlock()
 			c.record(o)
 		}
 		return o, nil
@@ -53,8 +53,8 @@ func bare(m *metav1.ObjectMeta) {
 	m.Labels = controller.Only(m.Labels, v1alpha1.ParentZoneLabel, zonefold.UpdateLabel)
 }
 
+// A compacter has what many Records have in common.
 type compacter struct {
-	mu         sync.Mutex
 	texts      controller.Shared[string]
 	labels     controller.Shared[map[string]string]
 	conditions controller.Shared[[]metav1.Condition]

@@ -86,7 +86,7 @@ type Controller struct {
 	zones   *controller.Writer
 	records *controller.Writer
 
-	outgoing sync.Mutex // is held while what is published of a Zone is asked for and kept; before memory
+	outgoing controller.Turn // to ask for what is published of a Zone, and keep it; before memory
 	memory   guarded.Value[memory]
 }
 

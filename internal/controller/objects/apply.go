@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/internal/guarded"
 )
 
 // A Result says what came of an apply.
@@ -38,8 +39,7 @@ type Applier struct {
 	// Takes reports whether a child that nobody controls may be taken: it has lost its owner, or is as it is wanted.
 	Takes func(live client.Object, want *unstructured.Unstructured) bool
 
-	mu      sync.Mutex
-	applied map[objectID]applied
+	applied guarded.Value[map[objectID]applied]
 }
 
 type objectID struct {
@@ -285,27 +285,27 @@ func (a *Applier) create(ctx context.Context, w wanted) error {
 
 // remember notes the answer to an apply.
 func (a *Applier) remember(w wanted) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.applied == nil {
-		a.applied = map[objectID]applied{}
+	all, unlock := a.applied.Lock()
+	defer unlock()
+	if *all == nil {
+		*all = map[objectID]applied{}
 	}
-	a.applied[w.id] = applied{hash: w.hash, uid: w.object.GetUID(), version: Version(w.object)}
+	(*all)[w.id] = applied{hash: w.hash, uid: w.object.GetUID(), version: Version(w.object)}
 }
 
 func (a *Applier) last(id objectID) applied {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.applied[id]
+	all, unlock := a.applied.Lock()
+	defer unlock()
+	return (*all)[id]
 }
 
 // Forget forgets an object that is not there any more.
 func (a *Applier) Forget(kind schema.GroupKind, key client.ObjectKey) { a.forget(objectID{kind, key}) }
 
 func (a *Applier) forget(id objectID) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.applied, id)
+	all, unlock := a.applied.Lock()
+	defer unlock()
+	delete(*all, id)
 }
 
 // Remove deletes an object if the owner controls it, this very one, and reports whether it did. One that is gone, or on

@@ -1,7 +1,6 @@
 package objects
 
 import (
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -46,15 +45,12 @@ func (c contest) calm(now time.Time) bool { return now.Sub(c.last) >= contestCal
 
 // contests are those that are not long over. The zero value is ready for use.
 type contests struct {
-	mu    sync.Mutex
 	of    map[contestKey]contest
 	sweep int // at so many the calm ones are forgotten
 }
 
 // admit counts a write to a version of somebody else, or returns a *Contested.
 func (c *contests) admit(o client.Object, what string, now time.Time) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	key := contestKey{o.GetUID(), what}
 	one := c.of[key]
 	if one.calm(now) || one.generation != o.GetGeneration() { // another spec is a reason for another status
@@ -90,17 +86,16 @@ func (c *contests) keep(key contestKey, one contest) {
 // contested returns a *Contested if somebody else has written an object since our last write, and does so again and
 // again.
 func (w *Writer) contested(read client.Object) error {
-	w.writes.mu.Lock()
-	last := w.writes.of[read.GetUID()].version
-	w.writes.mu.Unlock()
-	if last == 0 || Version(read) == last {
+	if last := w.writes.version(read); last == 0 || Version(read) == last {
 		return nil
 	}
-	return w.contests.admit(read, "status", w.Now())
+	return w.Restores(read, "status")
 }
 
 // Restores counts that what belongs to an object is about to be written again, because somebody else has changed or
 // deleted it. It returns a *Contested if that happens again and again.
 func (w *Writer) Restores(o client.Object, what string) error {
-	return w.contests.admit(o, what, w.Now())
+	c, unlock := w.contests.Lock()
+	defer unlock()
+	return c.admit(o, what, w.Now())
 }

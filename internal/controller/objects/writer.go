@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/internal/guarded"
 )
 
 // Manager is the field manager of everything that the operator writes.
@@ -45,7 +47,7 @@ type Writer struct {
 	Now    func() time.Time
 
 	writes   writes
-	contests contests
+	contests guarded.Value[contests]
 }
 
 // ChangeStatus makes the status of an object, which was read with one status, another one: what differs is written,

@@ -2,10 +2,11 @@ package objects
 
 import (
 	"strconv"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/zonefold/zonefold/internal/guarded"
 )
 
 // Version returns the resourceVersion of an object as a number: versions of one kind are ordered (KEP-5504). What is no
@@ -18,10 +19,12 @@ func Version(o client.Object) uint64 {
 	return n
 }
 
-// writes are our last writes, by object. An entry lives as long as its object: a version that was read from the cache
-// before our write came may be used after that.
-type writes struct {
-	mu    sync.Mutex
+// writes are our last writes.
+type writes struct{ guarded.Value[lastWrites] }
+
+// lastWrites are by object. An entry lives as long as its object: a version that was read from the cache before our
+// write came may be used after that.
+type lastWrites struct {
 	of    map[types.UID]write
 	after map[types.UID][]func() // what to do when the cache has them
 }
@@ -34,27 +37,27 @@ type write struct {
 
 // begin has an entry be there before an object is written, for the cache may have the write before it is answered.
 func (w *writes) begin(uid types.UID) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.of == nil {
-		w.of, w.after = map[types.UID]write{}, map[types.UID][]func(){}
+	last, unlock := w.Lock()
+	defer unlock()
+	if last.of == nil {
+		last.of, last.after = map[types.UID]write{}, map[types.UID][]func(){}
 	}
-	if _, known := w.of[uid]; !known && uid != "" { // else it may not exist yet
-		w.of[uid] = write{}
+	if _, known := last.of[uid]; !known && uid != "" { // else it may not exist yet
+		last.of[uid] = write{}
 	}
 }
 
 // wrote notes the answer to a write that has begun.
 func (w *writes) wrote(begun types.UID, answer client.Object) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	last, unlock := w.Lock()
+	defer unlock()
 	uid := answer.GetUID()
-	last, there := w.of[uid]
+	one, there := last.of[uid]
 	if begun != "" && !there {
 		return // it has gone meanwhile
 	}
-	last.version = max(last.version, Version(answer))
-	w.of[uid] = last
+	one.version = max(one.version, Version(answer))
+	last.of[uid] = one
 }
 
 // Behind is the error that an object is as it was before our last write of it: the cache does not have that yet, or had
@@ -69,13 +72,13 @@ func (b *Behind) Error() string { return "the cache does not have the operator's
 
 // Then calls a function once the cache has our last write, maybe at once. It is not called when the object goes before.
 func (b *Behind) Then(do func()) {
-	b.writes.mu.Lock()
-	last := b.writes.of[b.uid]
-	waits := last.cached < last.version
+	last, unlock := b.writes.Lock()
+	one := last.of[b.uid]
+	waits := one.cached < one.version
 	if waits {
-		b.writes.after[b.uid] = append(b.writes.after[b.uid], do)
+		last.after[b.uid] = append(last.after[b.uid], do)
 	}
-	b.writes.mu.Unlock()
+	unlock()
 	if !waits {
 		do()
 	}
@@ -83,29 +86,34 @@ func (b *Behind) Then(do func()) {
 
 // Behind returns a *Behind if an object is as it was before our last write of it, and nil otherwise.
 func (w *Writer) Behind(o client.Object) error {
-	w.writes.mu.Lock()
-	defer w.writes.mu.Unlock()
-	if uid := o.GetUID(); Version(o) < w.writes.of[uid].version {
-		return &Behind{&w.writes, uid}
+	if Version(o) < w.writes.version(o) {
+		return &Behind{&w.writes, o.GetUID()}
 	}
 	return nil
 }
 
+// version returns the version that our last write gave to an object; 0: we have not written it.
+func (w *writes) version(o client.Object) uint64 {
+	last, unlock := w.Lock()
+	defer unlock()
+	return last.of[o.GetUID()].version
+}
+
 // Saw notes a version of an object that the cache has brought.
 func (w *Writer) Saw(o client.Object) {
-	w.writes.mu.Lock()
+	last, unlock := w.writes.Lock()
 	uid := o.GetUID()
-	last, ours := w.writes.of[uid]
+	one, ours := last.of[uid]
 	var all []func()
 	if ours {
-		last.cached = Version(o)
-		w.writes.of[uid] = last
-		if last.cached >= last.version {
-			all = w.writes.after[uid]
-			delete(w.writes.after, uid)
+		one.cached = Version(o)
+		last.of[uid] = one
+		if one.cached >= one.version {
+			all = last.after[uid]
+			delete(last.after, uid)
 		}
 	}
-	w.writes.mu.Unlock()
+	unlock()
 	for _, do := range all {
 		do()
 	}
@@ -113,8 +121,8 @@ func (w *Writer) Saw(o client.Object) {
 
 // Forget forgets an object that is gone.
 func (w *Writer) Forget(o client.Object) {
-	w.writes.mu.Lock()
-	defer w.writes.mu.Unlock()
-	delete(w.writes.of, o.GetUID())
-	delete(w.writes.after, o.GetUID())
+	last, unlock := w.writes.Lock()
+	defer unlock()
+	delete(last.of, o.GetUID())
+	delete(last.after, o.GetUID())
 }

@@ -78,7 +78,9 @@ func TestAnObjectThatIsGoneIsForgotten(t *testing.T) {
 	w.writes.begin("b") // it takes off the last finalizer
 	w.Forget(at("b", "9"))
 	w.writes.wrote("b", at("b", "9"))
-	if n := len(w.writes.of) + len(w.writes.after); n > 0 {
+	last, unlock := w.writes.Lock()
+	defer unlock()
+	if n := len(last.of) + len(last.after); n > 0 {
 		t.Errorf("%d things are known of objects that are gone", n)
 	}
 }

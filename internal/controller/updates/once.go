@@ -2,7 +2,6 @@ package updates
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/zonefold/zonefold/internal/backend"
@@ -78,13 +77,21 @@ func (g *remembered) forget(now time.Time) {
 }
 
 // names are those that updates are at: two of one name take turns, others do not wait for each other.
-type names struct {
-	mu    sync.Mutex
+type names struct{ guarded.Value[namesHeld] }
+
+// namesHeld are the names that are not free.
+type namesHeld struct {
 	held  map[dnsname.Name]int // how many are done with a name before it is free
 	freed chan struct{}        // closed when some are
 }
 
-func newNames() *names { return &names{held: map[dnsname.Name]int{}, freed: make(chan struct{})} }
+func newNames() *names {
+	n := &names{}
+	now, unlock := n.Lock()
+	defer unlock()
+	now.held, now.freed = map[dnsname.Name]int{}, make(chan struct{})
+	return n
+}
 
 // A hold keeps names until it is free, and each share of it.
 type hold struct {
@@ -102,30 +109,29 @@ func (n *names) take(ctx context.Context, all []dnsname.Name) (*hold, error) {
 func (n *names) takeFree(ctx context.Context, all []dnsname.Name, least int) (h *hold, busy []dnsname.Name, err error) {
 	for {
 		h, busy = &hold{names: n}, nil
-		n.mu.Lock()
+		now, unlock := n.Lock()
 		for _, name := range all {
-			if n.held[name] > 0 {
+			if now.held[name] > 0 {
 				busy = append(busy, name)
 			} else {
 				h.all = append(h.all, name)
 			}
 		}
 		if len(h.all) >= least {
-			break
+			for _, name := range h.all {
+				now.held[name] = 1
+			}
+			unlock()
+			return h, busy, nil
 		}
-		freed := n.freed
-		n.mu.Unlock()
+		freed := now.freed
+		unlock()
 		select {
 		case <-freed:
 		case <-ctx.Done():
 			return nil, all, ctx.Err()
 		}
 	}
-	defer n.mu.Unlock()
-	for _, name := range h.all {
-		n.held[name] = 1
-	}
-	return h, busy, nil
 }
 
 // of is the part of a hold that keeps one name.
@@ -133,22 +139,21 @@ func (h *hold) of(name dnsname.Name) *hold { return &hold{h.names, []dnsname.Nam
 
 // share has somebody else keep the names as well, who calls free.
 func (h *hold) share() {
-	h.names.mu.Lock()
-	defer h.names.mu.Unlock()
+	now, unlock := h.names.Lock()
+	defer unlock()
 	for _, name := range h.all {
-		h.names.held[name]++
+		now.held[name]++
 	}
 }
 
 func (h *hold) free() {
-	n := h.names
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	now, unlock := h.names.Lock()
+	defer unlock()
 	for _, name := range h.all {
-		if n.held[name]--; n.held[name] == 0 {
-			delete(n.held, name)
+		if now.held[name]--; now.held[name] == 0 {
+			delete(now.held, name)
 		}
 	}
-	close(n.freed)
-	n.freed = make(chan struct{})
+	close(now.freed)
+	now.freed = make(chan struct{})
 }

@@ -126,8 +126,10 @@ func TestUpdatesOfOneNameTakeTurns(t *testing.T) {
 	}
 	held.free()
 	waits.Wait()
-	if len(n.held) > 0 {
-		t.Errorf("%v are held", n.held)
+	now, unlock := n.Lock()
+	defer unlock()
+	if len(now.held) > 0 {
+		t.Errorf("%v are held", now.held)
 	}
 }
 
@@ -157,8 +159,10 @@ func TestNamesThatAreFreeDoNotWaitForOthers(t *testing.T) {
 	got.free()
 	one.free()
 	held.free()
-	if len(n.held) > 0 {
-		t.Errorf("%v are held", n.held)
+	now, unlock := n.Lock()
+	defer unlock()
+	if len(now.held) > 0 {
+		t.Errorf("%v are held", now.held)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/controller/core"
+	"github.com/zonefold/zonefold/internal/guarded"
 	"github.com/zonefold/zonefold/internal/update"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -80,10 +81,14 @@ type undoings struct {
 	term  context.Context
 	end   context.CancelFunc
 
-	mu   sync.Mutex
+	state guarded.Value[undoing]
+	all   sync.WaitGroup
+}
+
+// undoing is how many updates are being undone.
+type undoing struct {
 	now  int
 	over bool // none begins any more
-	all  sync.WaitGroup
 }
 
 // maxUndoings is how many updates may be undone at a time. No other update begins while there are as many: it would
@@ -101,10 +106,10 @@ func newUndoings(term context.Context, clock backend.Clock, log *slog.Logger) *u
 
 // room returns why no update may begin, nil if one may.
 func (u *undoings) room() error {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.now >= maxUndoings {
-		return fmt.Errorf("%d updates that failed are still being undone; try again later", u.now)
+	st, unlock := u.state.Lock()
+	defer unlock()
+	if st.now >= maxUndoings {
+		return fmt.Errorf("%d updates that failed are still being undone; try again later", st.now)
 	}
 	return nil
 }
@@ -113,19 +118,19 @@ func (u *undoings) room() error {
 // term is over; before that, then is called.
 func (u *undoings) begin(steps []*step, back func(context.Context, *step) error, then func()) <-chan error {
 	finished := make(chan error, 1)
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.over {
+	st, unlock := u.state.Lock()
+	defer unlock()
+	if st.over {
 		then()
 		finished <- errors.New("another operator may lead now")
 		return finished
 	}
-	u.now++
+	st.now++
 	u.all.Go(func() {
 		err := u.run(steps, back)
-		u.mu.Lock()
-		u.now--
-		u.mu.Unlock()
+		st, unlock := u.state.Lock()
+		st.now--
+		unlock()
 		if err != nil {
 			u.log.Warn("a part of an update that failed stays", "error", err)
 		}
@@ -137,9 +142,9 @@ func (u *undoings) begin(steps []*step, back func(context.Context, *step) error,
 
 // wait ends what is under way, and waits for that. None begins afterwards.
 func (u *undoings) wait() {
-	u.mu.Lock()
-	u.over = true
-	u.mu.Unlock()
+	st, unlock := u.state.Lock()
+	st.over = true
+	unlock()
 	u.end()
 	u.all.Wait()
 }

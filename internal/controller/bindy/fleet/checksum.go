@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
+	"github.com/zonefold/zonefold/internal/guarded"
 )
 
 // checksum is over what the pods of a server have from their start: what BIND reads then, and who they are for the API
@@ -78,8 +78,7 @@ func (c *contents) file(ctx context.Context, namespace string,
 type contents struct {
 	client client.Reader // reads from a cache
 	live   client.Reader // asks the API server
-	mu     sync.Mutex
-	of     map[client.ObjectKey]content
+	of     guarded.Value[map[client.ObjectKey]content]
 }
 
 type content struct {
@@ -88,17 +87,17 @@ type content struct {
 }
 
 func (c *contents) get(key client.ObjectKey, version string) (map[string]string, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	known, ok := c.of[key]
+	all, unlock := c.of.Lock()
+	defer unlock()
+	known, ok := (*all)[key]
 	return known.sums, ok && known.version == version
 }
 
 func (c *contents) put(key client.ObjectKey, version string, sums map[string]string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.of == nil {
-		c.of = map[client.ObjectKey]content{}
+	all, unlock := c.of.Lock()
+	defer unlock()
+	if *all == nil {
+		*all = map[client.ObjectKey]content{}
 	}
-	c.of[key] = content{version, sums}
+	(*all)[key] = content{version, sums}
 }

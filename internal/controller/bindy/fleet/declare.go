@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/zonefold/zonefold/internal/controller/bindy/servers"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
+	"github.com/zonefold/zonefold/internal/guarded"
 )
 
 // errUndelivered says that a pod does not have all zones that it is to have before it is ready.
@@ -25,10 +25,11 @@ type declarations struct {
 	servers *servers.Servers
 	zones   Zones // nil: servers get no zones
 	clock   func() time.Time
-
-	mu sync.Mutex
-	of map[client.ObjectKey]map[types.UID]int32 // by instance and pod: how often the pod had been started again
+	told    guarded.Value[startsTold]
 }
+
+// startsTold is, by instance and pod, how often the pod had been started again when its sidecar was told.
+type startsTold map[client.ObjectKey]map[types.UID]int32
 
 // declare tells the sidecar of each pod which zones it has to have before it is ready, once for each start of it. after
 // says when to try again those that could not be told; 0: an event will tell.
@@ -88,28 +89,28 @@ func (d *declarations) declareTo(ctx context.Context, instance client.ObjectKey,
 
 // forget drops what is known of pods that are gone, and returns the rest.
 func (d *declarations) forget(instance client.ObjectKey, pods []corev1.Pod) map[types.UID]int32 {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	told, unlock := d.told.Lock()
+	defer unlock()
 	left := map[types.UID]int32{}
 	for i := range pods {
-		if restarts, ok := d.of[instance][pods[i].UID]; ok {
+		if restarts, ok := (*told)[instance][pods[i].UID]; ok {
 			left[pods[i].UID] = restarts
 		}
 	}
-	if d.of == nil {
-		d.of = map[client.ObjectKey]map[types.UID]int32{}
+	if *told == nil {
+		*told = startsTold{}
 	}
-	if d.of[instance] = left; len(left) == 0 {
-		delete(d.of, instance)
+	if (*told)[instance] = left; len(left) == 0 {
+		delete(*told, instance)
 	}
 	return maps.Clone(left)
 }
 
 func (d *declarations) note(instance client.ObjectKey, pod types.UID, restarts int32) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.of[instance] == nil {
-		d.of[instance] = map[types.UID]int32{}
+	told, unlock := d.told.Lock()
+	defer unlock()
+	if (*told)[instance] == nil {
+		(*told)[instance] = map[types.UID]int32{}
 	}
-	d.of[instance][pod] = restarts
+	(*told)[instance][pod] = restarts
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,12 +17,15 @@ import (
 	"github.com/zonefold/zonefold/internal/bind9"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
+	"github.com/zonefold/zonefold/internal/guarded"
 )
 
 // A keyset remembers what this term of leadership knows of keys: the rings that were published, so that a Secret that
 // is lost or edited can be put right with the keys that servers have.
-type keyset struct {
-	mu        sync.Mutex
+type keyset struct{ guarded.Value[keysKnown] }
+
+// keysKnown is what a keyset remembers.
+type keysKnown struct {
 	rings     map[client.ObjectKey]published
 	referrers map[client.ObjectKey]client.ObjectKey // of an instance, the Secret that somebody made for it
 }
@@ -38,21 +40,21 @@ type published struct {
 
 // ring is what this owner's Secret of that name was last known to publish.
 func (k *keyset) ring(key client.ObjectKey, owner types.UID) (published, bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if p, ok := k.rings[key]; ok && p.owner == owner {
+	known, unlock := k.Lock()
+	defer unlock()
+	if p, ok := known.rings[key]; ok && p.owner == owner {
 		return p, true
 	}
 	return published{}, false
 }
 
 func (k *keyset) rememberRing(key client.ObjectKey, p published) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.rings == nil {
-		k.rings = map[client.ObjectKey]published{}
+	known, unlock := k.Lock()
+	defer unlock()
+	if known.rings == nil {
+		known.rings = map[client.ObjectKey]published{}
 	}
-	k.rings[key] = p
+	known.rings[key] = p
 }
 
 // refer notes which Secret an instance has its key from; an empty name: none. The one that it had its key from before
@@ -65,16 +67,16 @@ func (k *keeper) refer(instance, secret client.ObjectKey) {
 
 // refer returns the Secret that the instance had its key from before, and whether some instance has it from there now.
 func (k *keyset) refer(instance, secret client.ObjectKey) (before client.ObjectKey, needed bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	before = k.referrers[instance]
-	if k.referrers == nil {
-		k.referrers = map[client.ObjectKey]client.ObjectKey{}
+	known, unlock := k.Lock()
+	defer unlock()
+	before = known.referrers[instance]
+	if known.referrers == nil {
+		known.referrers = map[client.ObjectKey]client.ObjectKey{}
 	}
-	if k.referrers[instance] = secret; secret.Name == "" {
-		delete(k.referrers, instance)
+	if known.referrers[instance] = secret; secret.Name == "" {
+		delete(known.referrers, instance)
 	}
-	return before, slices.Contains(slices.Collect(maps.Values(k.referrers)), before)
+	return before, slices.Contains(slices.Collect(maps.Values(known.referrers)), before)
 }
 
 // forgetInstance drops all that is known for an instance that is gone.
@@ -99,16 +101,16 @@ func (k *keeper) forget(namespace string, secrets ...string) {
 
 // forget drops what is known of the ring in a Secret.
 func (k *keyset) forget(secret client.ObjectKey) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	delete(k.rings, secret)
+	known, unlock := k.Lock()
+	defer unlock()
+	delete(known.rings, secret)
 }
 
 // referring are the instances that have their key from a Secret.
 func (k *keyset) referring(secret client.ObjectKey) (out []client.ObjectKey) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for instance, s := range k.referrers {
+	known, unlock := k.Lock()
+	defer unlock()
+	for instance, s := range known.referrers {
 		if s == secret {
 			out = append(out, instance)
 		}

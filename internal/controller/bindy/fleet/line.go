@@ -4,18 +4,17 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"sync"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
+	"github.com/zonefold/zonefold/internal/guarded"
 )
 
 // A line is who waits for a turn to replace pods, cluster by cluster, so that the next one is woken when one is
 // through.
 type line struct {
-	mu      sync.Mutex
-	waiting map[client.ObjectKey]waiter
+	guarded.Value[map[client.ObjectKey]waiter]
 }
 
 // A waiter is an instance that waits.
@@ -25,27 +24,27 @@ type waiter struct {
 }
 
 func (l *line) join(p *dialect.Parent, instance client.ObjectKey, broken bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.waiting == nil {
-		l.waiting = map[client.ObjectKey]waiter{}
+	waiting, unlock := l.Lock()
+	defer unlock()
+	if *waiting == nil {
+		*waiting = map[client.ObjectKey]waiter{}
 	}
-	l.waiting[instance] = waiter{p.Name, broken}
+	(*waiting)[instance] = waiter{p.Name, broken}
 }
 
 func (l *line) leave(instance client.ObjectKey) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.waiting, instance)
+	waiting, unlock := l.Lock()
+	defer unlock()
+	delete(*waiting, instance)
 }
 
 // first are those that go first in each cluster of a namespace, and those that go out of turn.
 func (l *line) first(namespace string) []client.ObjectKey {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	waiting, unlock := l.Lock()
+	defer unlock()
 	first := map[string]client.ObjectKey{}
 	var out []client.ObjectKey
-	for key, w := range l.waiting {
+	for key, w := range *waiting {
 		if key.Namespace != namespace {
 			continue
 		}

@@ -146,8 +146,10 @@ func TestTokensThatAreForgotten(t *testing.T) {
 		}
 	}
 	all.put("c", token{text: "c1", from: began.Add(time.Hour), until: began.Add(3 * time.Hour)})
-	if len(all.of) != 2 {
-		t.Errorf("what is over is kept: %v", all.of)
+	kept, unlock := all.of.Lock()
+	defer unlock()
+	if len(*kept) != 2 {
+		t.Errorf("what is over is kept: %v", *kept)
 	}
 }
 

@@ -13,12 +13,14 @@ import (
 
 	"github.com/zonefold/zonefold/internal/backend"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
+	"github.com/zonefold/zonefold/internal/guarded"
 )
 
-// calls are those to the sidecars of pods that are under way, and what is known of sidecars that do not answer. The
-// zero value is ready for use.
-type calls struct {
-	mu     sync.Mutex
+// calls are those to the sidecars of pods. The zero value is ready for use.
+type calls struct{ guarded.Value[callsKnown] }
+
+// callsKnown are the calls that are under way, and what is known of sidecars that do not answer.
+type callsKnown struct {
 	places map[string]chan struct{} // of a namespace, those of its objects whose pods are being called
 	silent map[types.UID]silence
 }
@@ -82,15 +84,15 @@ func (s *Servers) Each(ctx context.Context, now time.Time, pods []corev1.Pod,
 
 // enter takes one of a namespace's places, or returns nil if none is free soon.
 func (c *calls) enter(ctx context.Context, namespace string) (leave func()) {
-	c.mu.Lock()
-	if c.places == nil {
-		c.places = map[string]chan struct{}{}
+	k, unlock := c.Lock()
+	if k.places == nil {
+		k.places = map[string]chan struct{}{}
 	}
-	if c.places[namespace] == nil {
-		c.places[namespace] = make(chan struct{}, objectsAtOnce)
+	if k.places[namespace] == nil {
+		k.places[namespace] = make(chan struct{}, objectsAtOnce)
 	}
-	places := c.places[namespace]
-	c.mu.Unlock()
+	places := k.places[namespace]
+	unlock()
 	soon, cancel := context.WithTimeout(ctx, objectWait)
 	defer cancel()
 	select {
@@ -103,9 +105,13 @@ func (c *calls) enter(ctx context.Context, namespace string) (leave func()) {
 
 // silence is what is known of a pod's sidecar.
 func (c *calls) silence(p *corev1.Pod) silence {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	known := c.silent[p.UID]
+	k, unlock := c.Lock()
+	defer unlock()
+	return k.silence(p)
+}
+
+func (k *callsKnown) silence(p *corev1.Pod) silence {
+	known := k.silent[p.UID]
 	if _, restarts := dialect.SidecarState(p); known.restarts != restarts {
 		return silence{}
 	}
@@ -119,21 +125,21 @@ func (c *calls) pause(p *corev1.Pod, now time.Time) time.Duration {
 
 // heard notes what a call came to.
 func (c *calls) heard(p *corev1.Pod, now time.Time, err error) {
-	known := c.silence(p)
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	k, unlock := c.Lock()
+	defer unlock()
+	known := k.silence(p)
 	var timeout net.Error
 	if !errors.As(err, &timeout) || !timeout.Timeout() {
-		delete(c.silent, p.UID)
+		delete(k.silent, p.UID)
 		return
 	}
 	// of pods that are gone
-	maps.DeleteFunc(c.silent, func(_ types.UID, old silence) bool { return now.Sub(old.until) > time.Hour })
-	if c.silent == nil {
-		c.silent = map[types.UID]silence{}
+	maps.DeleteFunc(k.silent, func(_ types.UID, old silence) bool { return now.Sub(old.until) > time.Hour })
+	if k.silent == nil {
+		k.silent = map[types.UID]silence{}
 	}
 	known.err, known.times = err, known.times+1
 	_, known.restarts = dialect.SidecarState(p)
 	known.until = now.Add(CallTime + backend.Doubled{First: firstPause, Most: mostPause}.After(known.times))
-	c.silent[p.UID] = known
+	k.silent[p.UID] = known
 }

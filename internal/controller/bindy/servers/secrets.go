@@ -3,7 +3,6 @@ package servers
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -11,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/internal/controller/objects"
+	"github.com/zonefold/zonefold/internal/guarded"
 )
 
 // Metadata is an object of a kind of the core group of which only the metadata are watched: the content of Secrets, for
@@ -24,8 +24,7 @@ func Metadata(kind string) *metav1.PartialObjectMetadata {
 // secrets are those with keys as they were last read or written, so that they are not read again before they change.
 // The zero value is ready for use.
 type secrets struct {
-	mu sync.Mutex
-	of map[client.ObjectKey]*corev1.Secret
+	guarded.Value[map[client.ObjectKey]*corev1.Secret]
 }
 
 // Secret reads a Secret, nil if there is none. Only where the cache knows of a version that we do not, the API server
@@ -54,21 +53,21 @@ func (s *Servers) Secret(ctx context.Context, key client.ObjectKey) (*corev1.Sec
 
 // KnownSecret is a Secret as it was last read or written; nil: it has not been, or was forgotten.
 func (s *Servers) KnownSecret(key client.ObjectKey) *corev1.Secret {
-	s.secrets.mu.Lock()
-	defer s.secrets.mu.Unlock()
-	return s.secrets.of[key]
+	all, unlock := s.secrets.Lock()
+	defer unlock()
+	return (*all)[key]
 }
 
 // KeepSecret remembers a Secret that was read or written; nil forgets it.
 func (s *Servers) KeepSecret(key client.ObjectKey, secret *corev1.Secret) {
-	s.secrets.mu.Lock()
-	defer s.secrets.mu.Unlock()
+	all, unlock := s.secrets.Lock()
+	defer unlock()
 	if secret == nil {
-		delete(s.secrets.of, key)
+		delete(*all, key)
 		return
 	}
-	if s.secrets.of == nil {
-		s.secrets.of = map[client.ObjectKey]*corev1.Secret{}
+	if *all == nil {
+		*all = map[client.ObjectKey]*corev1.Secret{}
 	}
-	s.secrets.of[key] = secret
+	(*all)[key] = secret
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/singleflight"
@@ -16,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
+	"github.com/zonefold/zonefold/internal/guarded"
 )
 
 // +kubebuilder:rbac:groups="",namespace=zonefold-system,resources=serviceaccounts/token,resourceNames=zonefold-operator,verbs=create
@@ -33,8 +33,7 @@ const staleAfter = time.Minute
 // tokens are those that sidecars know the operator by: of its ServiceAccount, another one for each namespace. The zero
 // value is ready for use.
 type tokens struct {
-	mu     sync.Mutex
-	of     map[string]token // by namespace
+	of     guarded.Value[map[string]token] // by namespace
 	asking singleflight.Group
 }
 
@@ -45,29 +44,29 @@ type token struct {
 
 // get returns the token of a namespace while it is good.
 func (t *tokens) get(namespace string, now time.Time) (string, bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	one, ok := t.of[namespace]
+	all, unlock := t.of.Lock()
+	defer unlock()
+	one, ok := (*all)[namespace]
 	return one.text, ok && now.Before(one.until)
 }
 
 // put keeps a token, and forgets those that are not good any more.
 func (t *tokens) put(namespace string, one token) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	maps.DeleteFunc(t.of, func(_ string, other token) bool { return !one.from.Before(other.until) })
-	if t.of == nil {
-		t.of = map[string]token{}
+	all, unlock := t.of.Lock()
+	defer unlock()
+	maps.DeleteFunc(*all, func(_ string, other token) bool { return !one.from.Before(other.until) })
+	if *all == nil {
+		*all = map[string]token{}
 	}
-	t.of[namespace] = one
+	(*all)[namespace] = one
 }
 
 // refused has the token of a namespace replaced, unless it is new.
 func (t *tokens) refused(namespace string, now time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if now.Sub(t.of[namespace].from) >= staleAfter {
-		delete(t.of, namespace)
+	all, unlock := t.of.Lock()
+	defer unlock()
+	if now.Sub((*all)[namespace].from) >= staleAfter {
+		delete(*all, namespace)
 	}
 }
 
