@@ -51,9 +51,9 @@ func addBindy(ctx context.Context, m *parts, numbers *controller.Metrics) error 
 	m.resources = append(m.resources, bindy.Resources(inspection)...)
 	fleets := bindy.New(bindy.Config{
 		Settings: m.fleet, Client: c, Live: m.live(), Cache: objects, CatchUp: catchUp,
-		Events: m.GetEventRecorder("zonefold"), Log: m.log, Metrics: numbers, Clock: time.Now, Leads: m.leads(),
-		DNS: fleetDNS(all.NewPool(time.Now, nil).Bound(m.answers), m), Sidecars: m.pods.HTTP, Records: records,
-		Inspection: inspection, History: m.history,
+		Events: m.GetEventRecorder("zonefold"), Log: m.log, Metrics: numbers, Clock: time.Now, Rand: m.chance,
+		Leads: m.leads(), DNS: fleetDNS(all.NewPool(time.Now, nil).Bound(m.answers), m), Sidecars: m.pods.HTTP,
+		Records: records, Inspection: inspection, History: m.history,
 	})
 	if m.fleets = fleets.Fleets(); m.dialects.has(dialectKubizone) && m.fleets != nil {
 		m.fleets.Await(kubizone.GroupVersion.String())

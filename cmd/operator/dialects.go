@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -95,9 +94,6 @@ func addDialects(ctx context.Context, m *parts) error {
 	numbers := controller.NewMetrics()
 	if err := numbers.Register(m.registry); err != nil {
 		return fmt.Errorf("registering metrics: %w", err)
-	}
-	if m.chance == nil {
-		m.chance = rand.Float64
 	}
 	m.engine = delivery.NewEngine(engine.Config{
 		Clock: backend.SystemClock{}, Rand: m.chance, Log: m.log, Metrics: numbers, Audit: m.audit, Leads: m.leads(),

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/netip"
@@ -43,6 +42,7 @@ type dnsServer struct {
 	at       netip.AddrPort // where other replicas reach it; zero: there are none
 	key      *embedded.Key  // of the replicas; nil: there are none
 	streams  streams
+	chance   func() float64
 	followed chan struct{} // closed when this replica follows nobody any more
 
 	mu     sync.Mutex
@@ -70,7 +70,7 @@ func serveDNS(ctx context.Context, config *rest.Config, scheme *runtime.Scheme, 
 	if err != nil || listen == nil {
 		return nil, err
 	}
-	d := &dnsServer{followed: make(chan struct{}), streams: from.streams}
+	d := &dnsServer{followed: make(chan struct{}), streams: from.streams, chance: from.chance}
 	if o.election {
 		c, err := client.New(config, client.Options{Scheme: scheme})
 		if err != nil {
@@ -186,7 +186,7 @@ func (d *dnsServer) follow(ctx context.Context, m ctrl.Manager, leader findLeade
 		}
 	}()
 	f, err := follow.New(follow.Options{
-		Server: d.Server, Key: *d.key, Dial: d.streams.dial, Clock: backend.SystemClock{}, Rand: rand.Float64,
+		Server: d.Server, Key: *d.key, Dial: d.streams.dial, Clock: backend.SystemClock{}, Rand: d.chance,
 		Log: log, Leader: leader,
 	})
 	if err != nil {

@@ -168,9 +168,8 @@ func addGardener(ctx context.Context, m *parts, numbers *controller.Metrics) err
 		}
 		return gardener.New(gardener.Config{
 			Client: c, Live: m.live(), Cache: objects, Events: m.GetEventRecorder("zonefold"), Log: m.log, Metrics: numbers,
-			Clock: time.Now, Leads: m.leads(), Engine: m.engine, Open: open, Filter: filter, Trigger: trigger,
-			Seed: m.gardener.seed, Inspection: inspection,
-			Shared: shared, Placed: placed,
+			Clock: time.Now, Rand: m.chance, Leads: m.leads(), Engine: m.engine, Open: open, Filter: filter, Trigger: trigger,
+			Seed: m.gardener.seed, Inspection: inspection, Shared: shared, Placed: placed,
 		}).Run(ctx)
 	}))
 }

@@ -85,8 +85,8 @@ func addHomelab(ctx context.Context, m *parts, numbers *controller.Metrics) erro
 		}
 		return homelab.New(homelab.Config{
 			Client: c, Live: m.live(), Cache: objects, Events: m.GetEventRecorder("zonefold"), Log: m.log,
-			Metrics: numbers, Numbers: calls, Clock: clock.RealClock{}, Leads: m.leads(), Late: m.late(), Foresight: foresight,
-			Inspection: inspection, Tracer: m.engine.Tracer,
+			Metrics: numbers, Numbers: calls, Clock: clock.RealClock{}, Rand: m.chance, Leads: m.leads(),
+			Late: m.late(), Foresight: foresight, Inspection: inspection, Tracer: m.engine.Tracer,
 			Retry: m.hooks.retry, HealthInterval: m.hooks.health, Audit: m.audit, Transport: m.hooked,
 		}).Run(ctx)
 	}))

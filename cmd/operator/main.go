@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"net/netip"
 	"os"
@@ -198,7 +199,7 @@ func begin(ctx context.Context, log *slog.Logger, o options, env func(string) st
 	if err != nil {
 		return fmt.Errorf("finding the cluster: %w", err)
 	}
-	return operate(ctx, config, o, process{log: log, traces: traces, registry: metrics.Registry})
+	return operate(ctx, config, o, process{log: log, traces: traces, registry: metrics.Registry, chance: rand.Float64})
 }
 
 // A process is what an operator has from the program that it runs in.
@@ -218,7 +219,7 @@ type process struct {
 	// has reviews asked for until the context ends; nil: over TLS
 	admit  func(context.Context, http.Handler) error
 	scheme *runtime.Scheme // of newScheme; nil: one of its own
-	chance func() float64  // from 0 to less than 1; nil: as it comes
+	chance func() float64  // from 0 to less than 1: for whatever need not be secret
 }
 
 // operate runs an operator in a cluster until the context ends.

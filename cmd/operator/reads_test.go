@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"testing"
@@ -43,7 +44,7 @@ func TestAnOperatorThatHasReadNothingEndsWhenItIsToldTo(t *testing.T) {
 	server, ended := mute{sim.NewAPI(kindsOf(t), time.Now), make(chan struct{}, 1)}, make(chan error, 1)
 	go func() {
 		ended <- operate(ctx, &rest.Config{Host: "http://203.0.113.1", Transport: server}, o,
-			process{log: slog.New(slog.DiscardHandler), registry: prometheus.NewRegistry()})
+			process{log: slog.New(slog.DiscardHandler), registry: prometheus.NewRegistry(), chance: rand.Float64})
 	}()
 	select {
 	case <-server.asked:

@@ -27,7 +27,7 @@ import (
 
 // leaderLock is the Lease as a lock. Who holds it says in it where its name server answers the other replicas.
 func leaderLock(config *rest.Config, o options, at netip.AddrPort) (*term, error) {
-	identity := string(uuid.NewUUID())
+	identity := string(uuid.NewUUID()) // of the machine's own chance: no two replicas may ever have the same
 	if at.IsValid() {
 		identity = at.String() + "_" + identity
 	}

@@ -21,7 +21,7 @@ import (
 func (d *dnsServer) takeUpdates(ctx context.Context, m *parts, zones *kubizone.Controller) {
 	d.updates.Store(updates.New(ctx, updates.Config{
 		Cached: m.GetClient(), Live: m.GetAPIReader(), Objects: zones.Objects(), Core: zones.Core,
-		Clock: backend.SystemClock{}, Log: m.log, Await: d.Await, ParentLabel: kubizone.ParentLabel,
+		Clock: backend.SystemClock{}, Rand: m.chance, Log: m.log, Await: d.Await, ParentLabel: kubizone.ParentLabel,
 		Read: func(ctx context.Context, place string, name dnsname.Name, keys []rr.Key) (backend.Observed, error) {
 			return d.Group(place).Read(ctx, name, backend.Ask{Keys: keys})
 		},

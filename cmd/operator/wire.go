@@ -157,7 +157,7 @@ func addKubizone(ctx context.Context, m *parts, numbers *controller.Metrics) err
 		asking := sources.New(asked)
 		zones := kubizone.New(kubizone.Config{
 			Client: m.GetClient(), Live: m.GetAPIReader(), Cache: m.GetCache(), Events: recorder, Log: m.log, Metrics: numbers,
-			Clock:  clock,
+			Clock: clock, Rand: m.chance,
 			MaxSet: m.maxSet, MaxEntries: m.maxEntries, History: m.history, Engine: m.engine, Fleets: m.fleets, Leads: m.leads(),
 			Foresight: foresight, Inspection: inspection,
 			RequireGrants: m.requireGrants, Judged: asking.Judged,

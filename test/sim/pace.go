@@ -24,9 +24,9 @@ func (w *World) delay(what string) time.Duration {
 	return time.Duration(h.Sum64() % uint64(jitter))
 }
 
-// chance are the random numbers of an operator that begins.
-func (w *World) chance() func() float64 {
-	random := rand.New(rand.NewPCG(w.seed, uint64(w.delay("begin"))))
+// chance are the random numbers of the operator that is the nth to begin.
+func (w *World) chance(n int) func() float64 {
+	random := rand.New(rand.NewPCG(w.seed, uint64(n)))
 	var mu sync.Mutex
 	return func() float64 {
 		mu.Lock()

@@ -34,7 +34,7 @@ const (
 )
 
 // updatedName finds the names of Records of updates, whose ends nobody knows before.
-var updatedName = regexp.MustCompile(`(\b[a-z0-9.-]+\.[a-z0-9]+)-[a-z2-7]{10}\b`)
+var updatedName = regexp.MustCompile(`(\b[a-z0-9.-]+\.[a-z0-9]+)-[0-9a-v]{10}\b`)
 
 // An updating is what a message changes.
 type updating struct {

@@ -176,9 +176,9 @@ func (w *World) begin(ctx context.Context) {
 	o := &operator{world: w, end: end, done: make(chan error, 1), raises: map[string]int{}}
 	w.mu.Lock()
 	w.living = append(w.living, o)
+	chance := w.chance(len(w.living))
 	w.mu.Unlock()
 	w.crew.join(o)
-	chance := w.chance()
 	at := w.serves(o)
 	w.happens()
 	go func() {

@@ -179,7 +179,8 @@ func (all *notices) unawait(n *notice) {
 }
 
 // unusedID returns an ID that no answer of a follower is awaited by: of many zones that change at once, an answer for
-// one must not be taken for that of another, which may not have heard.
+// one must not be taken for that of another, which may not have heard. Nobody can foresee it: by the ID alone an answer
+// that is not signed is told from a forged one.
 func (all *notices) unusedID(follower netip.AddrPort) uint16 {
 	id := uint16(rand.Uint32())
 	for range 1 << 16 { // where all are in use one is used twice

@@ -204,7 +204,7 @@ func (s *Server) Await(ctx context.Context, holds func() bool) error {
 	}
 }
 
-// newID returns a label that nothing else has.
+// newID returns a label that nothing else has, in any replica: hence the machine's own chance. It changes no effect.
 func newID() string { return strings.ToLower(rand.Text()) }
 
 // compareMembers notes where a catalog zone that was copied from another leader has other zones than the group.

@@ -58,7 +58,8 @@ type Config struct {
 	Log     *slog.Logger
 	Metrics *controller.Metrics
 	Clock   func() time.Time
-	Leads   func() bool // whether nobody else can have become the leader; nil: nobody else ever does
+	Rand    func() float64 // from 0 to less than 1
+	Leads   func() bool    // whether nobody else can have become the leader; nil: nobody else ever does
 	// Token is what the sidecars of a namespace know the operator by; nil: a token of its ServiceAccount, for their
 	// Audience.
 	Token func(ctx context.Context, namespace string) (string, error)
@@ -101,7 +102,7 @@ func New(c Config) *Controller {
 	}
 	b.fleet = fleet.New(fleet.Config{
 		Settings: c.Settings, Client: c.Client, Live: c.Live, Cache: c.Cache, Events: c.Events, Log: c.Log, Clock: c.Clock,
-		Objects: writer, Servers: b.servers, Zones: content,
+		Rand: c.Rand, Objects: writer, Servers: b.servers, Zones: content,
 	})
 	return b
 }

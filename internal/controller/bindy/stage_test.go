@@ -29,7 +29,7 @@ func (s *stage) start() *Controller {
 	s.dns.Engine = delivery.NewEngine(engine.Config{Clock: s.dns.Clock, Rand: rand.Float64, Audit: time.Hour})
 	b := New(Config{
 		Settings: o.Settings, Client: o.Client, Live: o.Live, Cache: o.Cache, Events: o.Events, Log: o.Log, Clock: o.Clock,
-		Token: o.Token, DNS: s.dns, Metrics: controller.NewMetrics(), Inspection: &s.known,
+		Rand: rand.Float64, Token: o.Token, DNS: s.dns, Metrics: controller.NewMetrics(), Inspection: &s.known,
 		History: s.keeps,
 		CatchUp: controller.CatchUp{Live: o.Live, Cached: o.Client, Cache: o.Cache, Log: o.Log},
 	})

@@ -91,7 +91,7 @@ func newWorld(t *testing.T, change ...func(*gardener.Config)) *world {
 	}
 	w.ns = ns.Name
 	w.config = gardener.Config{
-		Clock: time.Now, Seed: true,
+		Clock: time.Now, Rand: rand.Float64, Seed: true,
 		Filter: gardener.Filter{Types: []string{"powerdns", "rfc2136"}, Classes: []v1alpha1.Class{v1alpha1.ClassShoot}},
 	}
 	for _, f := range change {

@@ -3,7 +3,6 @@ package gardener
 import (
 	"context"
 	"log/slog"
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -61,7 +60,7 @@ type Config struct {
 	Log     *slog.Logger
 	Metrics *controller.Metrics
 	Clock   func() time.Time
-	Rand    func() float64 // nil: math/rand
+	Rand    func() float64 // from 0 to less than 1
 	Leads   func() bool    // whether nobody else can have become the leader; nil: nobody else ever does
 
 	Engine *delivery.Engine
@@ -110,9 +109,6 @@ type state struct {
 
 // New returns a Controller that has not begun.
 func New(c Config) *Controller {
-	if c.Rand == nil {
-		c.Rand = rand.Float64
-	}
 	k := &Controller{Config: c, opener: opener{c.Live, c.Seed, c.Open}}
 	s, unlock := k.state.Lock()
 	*s = state{

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"strings"
@@ -82,7 +83,7 @@ func newWorld(t *testing.T, change ...func(*homelab.Config)) *world {
 	}
 	w.ns = ns.Name
 	w.config = homelab.Config{
-		Clock: clock.RealClock{}, Audit: 0, HealthInterval: 10 * time.Minute,
+		Clock: clock.RealClock{}, Rand: rand.Float64, Audit: 0, HealthInterval: 10 * time.Minute,
 		Retry: servers.Retry{BaseDelay: 5 * time.Second, MaxDelay: time.Minute, MaxAttempts: 5, Slow: 10 * time.Minute},
 	}
 	for _, f := range change {

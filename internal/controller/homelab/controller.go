@@ -3,7 +3,6 @@ package homelab
 import (
 	"context"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
 	"sync"
 	"time"
@@ -53,7 +52,7 @@ type Config struct {
 	Metrics *controller.Metrics
 	Numbers *Numbers
 	Clock   clock.WithTicker
-	Rand    func() float64 // nil: math/rand
+	Rand    func() float64 // from 0 to less than 1
 	Leads   func() bool    // whether nobody else can have become the leader; nil: nobody else ever does
 
 	Transport http.RoundTripper // to servers; nil: each client has one of its own
@@ -105,9 +104,6 @@ type model struct {
 
 // New returns a Controller that has not begun.
 func New(c Config) *Controller {
-	if c.Rand == nil {
-		c.Rand = rand.Float64
-	}
 	if c.Leads == nil {
 		c.Leads = func() bool { return true }
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"sync"
@@ -108,7 +109,7 @@ func (c *cluster) leader() *leader {
 	}
 	k := New(Config{
 		Client: cached, Live: c.live, Cache: objects, Events: events.NewFakeRecorder(100), Log: slog.New(slog.DiscardHandler),
-		Metrics: controller.NewMetrics(), Clock: backend.SystemClock{},
+		Metrics: controller.NewMetrics(), Clock: backend.SystemClock{}, Rand: rand.Float64,
 	})
 	ctx, cancel := context.WithCancel(c.ctx)
 	var parts sync.WaitGroup

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -57,6 +56,7 @@ type Config struct {
 	Log           *slog.Logger
 	Metrics       *controller.Metrics
 	Clock         backend.Clock
+	Rand          func() float64 // from 0 to less than 1
 	Engine        *delivery.Engine
 	Fleets        delivery.Fleets      // that Backends may name; nil: there are none
 	MaxSet        int                  // records in a set; 0: zone.DefaultMaxSet
@@ -123,7 +123,7 @@ func New(c Config) *Controller {
 	k.past = &past{Keeper: history.New(history.Config{Keep: c.History, Live: c.Live, Objects: k.objects,
 		Clock: c.Clock.Now, Log: c.Log, KindOf: kindOf})}
 	k.ledgers = &ledgers{client: c.Client, live: c.Live, objects: k.objects, events: c.Events, log: c.Log,
-		term:  fmt.Sprintf("%08x", rand.Uint32()),
+		term:  fmt.Sprintf("%08x", uint32(c.Rand()*(1<<32))),
 		learn: func(id zone.ID, sets rr.Sets) { k.Deliveries.Learn(id, sets) }, look: k.enqueue}
 	k.ceilings = newCeilings(k.objects, c.Live)
 	k.Core = core.New(core.Config{

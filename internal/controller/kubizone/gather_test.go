@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -58,7 +59,8 @@ func TestOnlyWhatTheWorldDecidesByReachesIt(t *testing.T) {
 		}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			k := New(Config{Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(), Clock: backend.SystemClock{}})
+			k := New(Config{Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(), Clock: backend.SystemClock{},
+				Rand: rand.Float64})
 			go func() { _ = k.Core.Run(t.Context(), func(context.Context) bool { return true }) }()
 			r := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{
 				Namespace: "a", Name: "www", UID: types.UID("1"), Generation: 1, ResourceVersion: "7",

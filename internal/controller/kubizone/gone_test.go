@@ -2,6 +2,7 @@ package kubizone
 
 import (
 	"log/slog"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
@@ -43,7 +44,8 @@ func TestWhatHasLeftTheContentIsKnownUntilThatIsConfirmed(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			k := New(Config{Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(), Clock: backend.SystemClock{}})
+			k := New(Config{Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(), Clock: backend.SystemClock{},
+				Rand: rand.Float64})
 			w := zone.New(zone.Options{})
 			step := func() { k.follow(core.Settlement{Delta: w.Settle(), View: w, At: noon}) }
 			known := func() *zoneState {

@@ -3,6 +3,7 @@ package kubizone
 import (
 	"context"
 	"log/slog"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -43,7 +44,8 @@ func (m meanwhile) Patch(context.Context, client.Object, client.Patch, ...client
 func TestTheLedgerIsWholeWhileMoreIsWritten(t *testing.T) {
 	id, writes := dialect.ZoneID("a", "org"), 0
 	gone := apexOf(t, rr.TypeA, "192.0.2.1")
-	k := New(Config{Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(), Clock: backend.SystemClock{}})
+	k := New(Config{Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(), Clock: backend.SystemClock{},
+		Rand: rand.Float64})
 	api := meanwhile{happens: func() {
 		writes++
 		if _, known := k.ledgers.of(id).base.Get(gone.Key()); !known { // the ledger is locked: by who writes
@@ -76,7 +78,8 @@ func (unanswered) Delete(context.Context, client.Object, ...client.DeleteOption)
 func TestAPageThatMayBeGoneSaysNothing(t *testing.T) {
 	id, writes := dialect.ZoneID("a", "org"), 0
 	again := apexOf(t, rr.TypeA, "192.0.2.1")
-	k := New(Config{Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(), Clock: backend.SystemClock{}})
+	k := New(Config{Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(), Clock: backend.SystemClock{},
+		Rand: rand.Float64})
 	api := unanswered{meanwhile{happens: func() { writes++ }}}
 	k.ledgers.client, k.ledgers.live, k.objects.Client = api, api, api
 	z := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "org"}}
@@ -98,7 +101,8 @@ func TestAPageThatMayBeGoneSaysNothing(t *testing.T) {
 func TestASetThatTheStatusIsAboutToLoseIsWrittenDownAnew(t *testing.T) {
 	id, writes := dialect.ZoneID("a", "org"), 0
 	set, other := apexOf(t, rr.TypeA, "192.0.2.1"), apexOf(t, rr.TypeMX, "10 mail.example.org.")
-	k := New(Config{Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(), Clock: backend.SystemClock{}})
+	k := New(Config{Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(), Clock: backend.SystemClock{},
+		Rand: rand.Float64})
 	api := meanwhile{happens: func() { writes++ }}
 	k.ledgers.client, k.objects.Client = api, api
 	z := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "org"}}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -96,7 +97,8 @@ func TestAllEntriesAreInTheStatusWhileTheyFit(t *testing.T) {
 		}
 		txn.Put(rr.NewSet(rr.Key{Name: name, Type: rr.TypeA}, 60, "192.0.2.1"))
 	}
-	k := New(Config{Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(), Clock: &stopped{now: noon}})
+	k := New(Config{Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(), Clock: &stopped{now: noon},
+		Rand: rand.Float64})
 	status, id := v1alpha1.ZoneStatus{}, dialect.ZoneID("a", "org")
 	if err := k.flush(t.Context(), id, &v1alpha1.Zone{},
 		zone.Snapshot{Name: mustName(t, "example.org."), Sets: txn.Sets()}, &status); err != nil {

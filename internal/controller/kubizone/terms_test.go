@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -137,6 +138,7 @@ func TestWhereAZoneIsStaysWrittenDownUntilThatIsTakenIn(t *testing.T) {
 // TestWhoMayNotBeTheLeaderAnyMoreWritesNoStatusOfAZone has one wake up that sees what its successor has written.
 func TestWhoMayNotBeTheLeaderAnyMoreWritesNoStatusOfAZone(t *testing.T) {
 	k := New(Config{Log: slog.New(slog.DiscardHandler), Metrics: controller.NewMetrics(), Clock: backend.SystemClock{},
+		Rand:  rand.Float64,
 		Leads: func() bool { return false }})
 	_, err := k.objects.ChangeStatus(t.Context(), &v1alpha1.Zone{}, v1alpha1.ZoneStatus{}, v1alpha1.ZoneStatus{FQDN: "."})
 	if !errors.Is(err, objects.ErrNotLeading) {

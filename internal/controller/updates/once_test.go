@@ -3,6 +3,7 @@ package updates
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
@@ -228,7 +229,7 @@ func TestNamesOfRecords(t *testing.T) {
 			continue
 		}
 		for range 2 {
-			got := nameFor(rr.Key{Name: parsed, Type: rr.Type(65280)})
+			got := nameFor(rr.Key{Name: parsed, Type: rr.Type(65280)}, rand.Float64())
 			if wrong := validation.IsDNS1123Subdomain(got); len(wrong) > 0 || seen[got] {
 				t.Errorf("%s gets the name %s: %v", name, got, wrong)
 			}

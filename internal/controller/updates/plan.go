@@ -2,9 +2,9 @@ package updates
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -118,7 +118,7 @@ func (p *plan) pair(free []*v1alpha1.Record, added []entry) {
 	}
 	for _, e := range added {
 		r := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{
-			Namespace: p.namespace, Name: nameFor(e.Key), Labels: map[string]string{zonefold.UpdateLabel: p.label}}}
+			Namespace: p.namespace, Name: nameFor(e.Key, p.Rand()), Labels: map[string]string{zonefold.UpdateLabel: p.label}}}
 		if !p.zone.IsZero() { // else who writes its status does it, by a write of its own
 			r.Labels[v1alpha1.ParentZoneLabel] = p.ParentLabel(p.zone)
 		}
@@ -130,8 +130,8 @@ func (p *plan) pair(free []*v1alpha1.Record, added []entry) {
 // maxNamed is how much of a domain name is in the name of a Record, which may have 253 characters.
 const maxNamed = 200
 
-// nameFor returns a name for a Record that nothing else has and that people can read.
-func nameFor(key rr.Key) string {
+// nameFor returns a name for a Record that people can read and that, by r in [0,1), nothing else has.
+func nameFor(key rr.Key, r float64) string {
 	var labels []string
 	size := 0
 	for _, label := range key.Name.Labels() {
@@ -151,7 +151,7 @@ func nameFor(key rr.Key) string {
 		}
 	}
 	labels = append(labels, strings.ToLower(key.Type.String()))
-	return strings.Join(labels, ".") + "-" + strings.ToLower(rand.Text()[:10])
+	return fmt.Sprintf("%s-%010s", strings.Join(labels, "."), strconv.FormatUint(uint64(r*(1<<50)), 32))
 }
 
 func (p *plan) fill(r *v1alpha1.Record, e entry) {

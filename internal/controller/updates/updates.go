@@ -55,6 +55,7 @@ type Config struct {
 	Objects *objects.Writer
 	Core    *core.Core
 	Clock   backend.Clock
+	Rand    func() float64 // from 0 to less than 1
 	Log     *slog.Logger
 	// ParentLabel returns the value of the label kubi.zone/parent-zone of Records in a Zone.
 	ParentLabel func(zone.ID) string

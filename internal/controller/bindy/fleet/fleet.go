@@ -54,6 +54,7 @@ type Config struct {
 	Events  events.EventRecorder
 	Log     *slog.Logger
 	Clock   func() time.Time
+	Rand    func() float64 // from 0 to less than 1
 	Objects *objects.Writer
 	Servers *servers.Servers
 	Zones   Zones // nil: servers get no zones

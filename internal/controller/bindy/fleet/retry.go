@@ -7,7 +7,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -55,7 +54,7 @@ func (b *Controller) guard(kind string, p part) reconcile.Func {
 		} else if pause := conflicts.When(r); after == 0 || pause < after {
 			after = pause
 		}
-		return reconcile.Result{RequeueAfter: wait.Jitter(after, 0.1)}, nil
+		return reconcile.Result{RequeueAfter: moved(after, 0.1, b.Rand())}, nil
 	}
 }
 
@@ -98,9 +97,15 @@ func leaves(err error) []error {
 // jittered spreads retries, so that what failed together does not return together.
 type jittered struct {
 	workqueue.TypedRateLimiter[reconcile.Request]
+	random func() float64
 }
 
 // When implements workqueue.TypedRateLimiter.
 func (j jittered) When(r reconcile.Request) time.Duration {
-	return wait.Jitter(j.TypedRateLimiter.When(r), 0.2)
+	return moved(j.TypedRateLimiter.When(r), 0.2, j.random())
+}
+
+// moved returns a time that is longer by up to a part of it, r being in [0,1).
+func moved(d time.Duration, most, r float64) time.Duration {
+	return d + time.Duration(r*most*float64(d))
 }

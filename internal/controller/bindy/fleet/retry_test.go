@@ -43,7 +43,7 @@ func TestWhenIsItTriedAgain(t *testing.T) {
 func TestConflictsInARowAreFurtherAndFurtherApart(t *testing.T) {
 	conflict := apierrors.NewConflict(schema.GroupResource{}, "a", nil)
 	var err error
-	reconciles := new(Controller).guard("Bind9Instance", part{
+	reconciles := (&Controller{Config: Config{Rand: func() float64 { return 0 }}}).guard("Bind9Instance", part{
 		reconcile: func(context.Context, client.ObjectKey) (time.Duration, error) { return 0, err }})
 	one := reconcile.Request{NamespacedName: client.ObjectKey{Namespace: "a", Name: "one"}}
 	two := reconcile.Request{NamespacedName: client.ObjectKey{Namespace: "a", Name: "two"}}

@@ -76,7 +76,7 @@ func (b *Controller) build(p part) (ctrlcontroller.Controller, error) {
 	}
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](50*time.Millisecond, 5*time.Minute)
 	c, err := ctrlcontroller.NewUnmanaged(gvk.Kind, ctrlcontroller.Options{
-		Reconciler: b.guard(gvk.Kind, p), MaxConcurrentReconciles: p.workers, RateLimiter: jittered{limiter},
+		Reconciler: b.guard(gvk.Kind, p), MaxConcurrentReconciles: p.workers, RateLimiter: jittered{limiter, b.Rand},
 		Logger:             logr.FromSlogHandler(b.Log.Handler()),
 		SkipNameValidation: ptr.To(true), // there is one for each term
 	})

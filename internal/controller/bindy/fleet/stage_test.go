@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -39,7 +40,7 @@ func (s *stage) start(pick func(b *Controller) []part) *Controller {
 	o := s.Operator(CacheOptions(s.Scheme))
 	b := New(Config{
 		Settings: o.Settings, Client: o.Client, Live: o.Live, Cache: o.Cache, Events: o.Events, Log: o.Log, Clock: o.Clock,
-		Objects: &objects.Writer{Client: o.Client, Wrote: controller.NewMetrics().Wrote, Now: o.Clock},
+		Rand: rand.Float64, Objects: &objects.Writer{Client: o.Client, Wrote: controller.NewMetrics().Wrote, Now: o.Clock},
 		Servers: servers.New(servers.Config{Settings: o.Settings, Client: o.Client, Live: o.Live, Clock: o.Clock,
 			Log: o.Log, Token: o.Token}),
 	})
