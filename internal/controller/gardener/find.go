@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -43,7 +44,7 @@ func (s *state) sought(r *record) {
 
 // rouse has removals look how it stands with a record that they may wait for.
 func (s *state) rouse(r *record) {
-	for other := range s.sets[r.key] {
+	for _, other := range sorted(maps.Keys(s.sets[r.key])) {
 		if other.run.active() && other.run.step == Remove {
 			s.k.writer.Enqueue(other.id)
 		}
@@ -88,12 +89,11 @@ func (k *Controller) await(r *record) error {
 // searching returns the other records for the same set of which it is being found out where that is.
 func (s *state) searching(r *record) []*record {
 	var all []*record
-	for other := range s.sets[r.key] {
+	for _, other := range sorted(maps.Keys(s.sets[r.key])) {
 		if other != r && (s.find(other) || other.run != nil && other.run.step == search) {
 			all = append(all, other)
 		}
 	}
-	slices.SortFunc(all, func(a, b *record) int { return a.id.Compare(b.id) })
 	return all
 }
 

@@ -156,7 +156,7 @@ func (k gatherer) sawSecret(o *metav1.PartialObjectMetadata, version string) {
 	if known && was == version {
 		return
 	}
-	for r := range s.users[name] {
+	for _, r := range sorted(maps.Keys(s.users[name])) {
 		if r.tried = false; k.Shared {
 			s.find(r) // a Zone may have overwritten its set meanwhile
 		}

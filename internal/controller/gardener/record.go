@@ -1,6 +1,8 @@
 package gardener
 
 import (
+	"iter"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -29,6 +31,11 @@ type record struct {
 	awaits  time.Time           // since when its removal waits for those of others; zero: it does not
 	lost    bool                // an event has said that its Cluster is not there
 	forced  time.Time           // since when it is to go whatever is left behind; zero: it is not
+}
+
+// sorted returns records in the order of their names, so that the same happens each time.
+func sorted(some iter.Seq[*record]) []*record {
+	return slices.SortedFunc(some, func(a, b *record) int { return a.id.Compare(b.id) })
 }
 
 // A holding is the set of a record at a hosted zone.

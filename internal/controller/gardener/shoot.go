@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -95,7 +96,7 @@ func (k gatherer) putCluster(_, o *unstructured.Unstructured) {
 	if err != nil || !known || was == now {
 		return
 	}
-	for _, r := range s.records {
+	for _, r := range sorted(maps.Values(s.records)) {
 		if r.id.Namespace == o.GetName() {
 			r.request = asked
 			k.writer.Enqueue(r.id)

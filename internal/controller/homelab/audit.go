@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/zonefold/zonefold/dnshook"
@@ -17,12 +18,7 @@ import (
 func (k *Controller) audit(_ context.Context, id zone.ID) error {
 	m, unlock := k.model.Lock()
 	c := m.classes[id.Name]
-	var keys []slotKey
-	for key, s := range m.slots {
-		if key.class == id.Name && s.confirmed != "" {
-			keys = append(keys, key)
-		}
-	}
+	keys := slices.DeleteFunc(m.slotsOf(id.Name), func(key slotKey) bool { return m.slots[key].confirmed == "" })
 	unlock()
 	if c == nil {
 		return nil

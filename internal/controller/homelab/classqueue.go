@@ -1,6 +1,8 @@
 package homelab
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -155,12 +157,13 @@ func (m *model) resume(c *class) {
 		m.later(c.pause.end(c.name), left)
 		return
 	}
-	for key := range c.pause.slots {
-		delete(c.pause.slots, key)
-		m.wake(key)
+	if len(c.pause.slots) == 0 {
+		c.pause = pause{}
 		return
 	}
-	c.pause = pause{} // nobody waits
+	key := slices.MinFunc(slices.Collect(maps.Keys(c.pause.slots)), slotKey.compare)
+	delete(c.pause.slots, key)
+	m.wake(key)
 }
 
 // returned notes that what was to be sent for a slot was sent.
@@ -178,7 +181,7 @@ func (m *model) returned(c *class, key slotKey) {
 func (m *model) open(c *class) {
 	waiting := c.pause.slots
 	c.pause = pause{}
-	for key := range waiting {
+	for _, key := range slices.SortedFunc(maps.Keys(waiting), slotKey.compare) {
 		m.wake(key)
 	}
 }

@@ -296,8 +296,8 @@ func (m *model) retryFailed(class string) {
 	if c := m.classes[class]; c != nil {
 		m.open(c)
 	}
-	for key, s := range m.slots {
-		if key.class == class && s.failure() != nil {
+	for _, key := range m.slotsOf(class) {
+		if s := m.slots[key]; s != nil && s.failure() != nil {
 			s.course.upserts.Schedule, s.course.removals.Schedule = servers.Schedule{}, servers.Schedule{}
 			m.wake(key)
 		}
@@ -306,8 +306,8 @@ func (m *model) retryFailed(class string) {
 
 // wakeClass has all slots of a class looked at.
 func (m *model) wakeClass(class string) {
-	for key, s := range m.slots {
-		if key.class == class {
+	for _, key := range m.slotsOf(class) {
+		if s := m.slots[key]; s != nil { // the look at one before may have ended it
 			m.enqueueStatuses(s)
 			m.wake(key)
 		}

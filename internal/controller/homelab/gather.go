@@ -146,7 +146,8 @@ func (k *Controller) putClass(o *v1alpha1.DNSClass) {
 	}
 	c.object = o
 	if !o.DeletionTimestamp.IsZero() { // it need not stay for what it does not have
-		for _, r := range slices.Collect(maps.Keys(m.needs[o.Name])) {
+		byName := func(a, b *record) int { return a.id.Compare(b.id) }
+		for _, r := range slices.SortedFunc(maps.Keys(m.needs[o.Name]), byName) {
 			m.index(r)
 		}
 	}
@@ -200,7 +201,8 @@ func (k *Controller) sawSecret(o *metav1.PartialObjectMetadata, version string) 
 	if m.secrets[name] = version; version == "" {
 		delete(m.secrets, name)
 	}
-	for _, c := range m.classes {
+	for _, class := range slices.Sorted(maps.Keys(m.classes)) {
+		c := m.classes[class]
 		for _, ref := range servers.SecretsOf(c.object) {
 			if ref.String() == name {
 				m.revise(c)

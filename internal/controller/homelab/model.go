@@ -22,6 +22,22 @@ import (
 // A slotKey names what one class has of one type at one name, however the name is split into domain and subdomain.
 type slotKey struct{ class, fqdn, kind string }
 
+func (k slotKey) compare(other slotKey) int {
+	return cmp.Or(cmp.Compare(k.class, other.class), cmp.Compare(k.fqdn, other.fqdn), cmp.Compare(k.kind, other.kind))
+}
+
+// slotsOf returns the slots of a class in order, so that the same happens each time.
+func (m *model) slotsOf(class string) []slotKey {
+	var all []slotKey
+	for key := range m.slots {
+		if key.class == class {
+			all = append(all, key)
+		}
+	}
+	slices.SortFunc(all, slotKey.compare)
+	return all
+}
+
 func keyOf(class string, id dnshook.ID) slotKey { return slotKey{class, id.FQDN(), id.Type} }
 
 func idOf(a v1alpha1.Applied) dnshook.ID {

@@ -193,7 +193,8 @@ func (s *homeSpace) assignAll(touched map[*homeRecord]struct{}, now *homeZone) M
 			zones[id] = struct{}{}
 		}
 	}
-	moved.Zones = slices.Collect(maps.Keys(zones))
+	slices.SortFunc(moved.Records, zone.ID.Compare)
+	moved.Zones = slices.SortedFunc(maps.Keys(zones), zone.ID.Compare)
 	return moved
 }
 

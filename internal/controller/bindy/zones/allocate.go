@@ -77,6 +77,10 @@ func (a *allocating) those(concerns func(*v1beta1.DNSZone) bool, assigns func(as
 		}
 	}
 	unlock()
+	slices.SortFunc(zones, func(a, b *v1beta1.DNSZone) int {
+		return dialect.ZoneID(a.Namespace, a.Name).Compare(dialect.ZoneID(b.Namespace, b.Name))
+	})
+	slices.SortFunc(assigned, zone.ID.Compare)
 	for _, o := range zones {
 		if id := dialect.ZoneID(o.Namespace, o.Name); a.setFleet(id, fleetFor(o, all, err)) {
 			st, unlock := z.state.Lock()

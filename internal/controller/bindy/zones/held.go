@@ -150,6 +150,7 @@ func (a *assigner) wakeClusters(clusters concerned) {
 		}
 	}
 	unlock()
+	slices.SortFunc(keys, compareKeys)
 	a.z.wakeInstances(keys...)
 }
 

@@ -1,6 +1,7 @@
 package zones
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -91,12 +92,12 @@ func (z *Zones) Stored(instance client.ObjectKey, zones []v1beta1.InstanceZone) 
 	if st.parting[instance] = parting; len(parting) == 0 {
 		delete(st.parting, instance)
 	}
-	for id := range before.of {
+	for _, id := range slices.SortedFunc(maps.Keys(before.of), zone.ID.Compare) {
 		if len(now.of[id]) == 0 && id.Kind == v1beta1.KindZone {
 			z.deliveries.Sync(id)
 		}
 	}
-	for id := range now.of {
+	for _, id := range slices.SortedFunc(maps.Keys(now.of), zone.ID.Compare) {
 		for _, p := range h.pods {
 			if !slices.Equal(before.of[id], now.of[id]) && st.follows[id][p.UID] != nil {
 				z.servers.Enqueue(followID(id, p.UID))

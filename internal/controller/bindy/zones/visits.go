@@ -2,6 +2,7 @@ package zones
 
 import (
 	"context"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -51,8 +52,8 @@ func (*state) forget(f *follow) {
 
 // forgetAt forgets what is known of the zones at a pod that something is true of, and has them looked at.
 func (st *state) forgetAt(pod types.UID, is func(*follow) bool) {
-	for id, follows := range st.follows {
-		if f := follows[pod]; f != nil && is(f) {
+	for _, id := range slices.SortedFunc(maps.Keys(st.follows), zone.ID.Compare) {
+		if f := st.follows[id][pod]; f != nil && is(f) {
 			st.forget(f)
 			st.z.servers.Enqueue(followID(id, pod))
 		}
@@ -106,6 +107,7 @@ func (z *Zones) visitAll(instance client.ObjectKey) {
 		}
 	}
 	unlock()
+	slices.SortFunc(ids, zone.ID.Compare)
 	for _, id := range ids {
 		z.changed(id)
 	}
