@@ -85,39 +85,64 @@ func randomLives(t *testing.T, lives, seed int, dialect string) {
 	t.Logf("%d lives, each lived twice: %.0f a minute of a core", lives, 60*2*float64(lives)/(seconds(t)-before))
 }
 
-// TestALifeIsRepeated has a random life go the same way each time: at least nine times of ten a seed fails again. Those
-// of Gardener and of fleets do not always: nobody says in which order two of their controllers look at one object.
+// TestALifeIsRepeated has a life go the same way each time: at least nine times of ten a seed fails again. Lives of
+// Gardener and of fleets do not reach that: docs/simulation.md says what is reached.
 func TestALifeIsRepeated(t *testing.T) {
 	kinds := kindsOf(t)
-	lives, seed, runs := asked(t, "LIVES", 2), asked(t, "SEED", 500), asked(t, "RUNS", 4)
-	dialects := []string{"kubizone", "homelab"}
+	lives, runs := asked(t, "LIVES", 1), asked(t, "RUNS", 10)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	for i := range lives {
-		random := rand.New(rand.NewPCG(uint64(seed+i), 0)) // it is to be repeated
-		l := sim.RandomLife(random, 12, dialects[i%len(dialects)])
-		l.Rights, l.Reviews, l.Seed = rightsOf(t, l.Roles()...), reviewsOf(t), uint64(seed+i)
-		var first []string
-		alike := 1
-		for run := range runs {
-			out, err := outcome(t, l, kinds)
-			if err != nil {
-				t.Fatal(err)
-			}
-			slices.Sort(out.Effects) // of objects that know nothing of each other the one or the other comes first
-			if run == 0 {
-				first = out.Effects
-			} else if slices.Equal(first, out.Effects) {
-				alike++
-			} else if at := differ(first, out.Effects); at >= 0 {
-				t.Logf("seed %d: from effect %d of %d on another run differs: %q and not %q", seed+i, at+1, len(first),
-					out.Effects[at:min(at+3, len(out.Effects))], first[at:min(at+3, len(first))])
-			}
-		}
-		t.Logf("seed %d: %d of %d runs had the same effects as the first", seed+i, alike, runs)
-		if 10*alike < 9*runs-10 {
-			t.Errorf("a seed is to say what happens")
+	for _, c := range []struct {
+		dialect string
+		steps   int // of a life
+		least   int // runs of ten that have to be alike
+	}{
+		{"kubizone", 4, 9}, {"homelab", 12, 9}, {"sources", 12, 9}, {"gardener", 12, 5}, {"bindy", 4, 5},
+	} {
+		for seed := range lives {
+			seed += asked(t, "SEED", 500)
+			t.Run(fmt.Sprintf("%s %d", c.dialect, seed), func(t *testing.T) {
+				began := seconds(t)
+				alike := repeated(t, seeded(t, c.dialect, c.steps, seed), kinds, runs)
+				t.Logf("%d of %d runs had the same effects, in %.1f s", alike, runs, seconds(t)-began)
+				if 10*alike < c.least*runs {
+					t.Errorf("a seed is to say what happens")
+				}
+			})
 		}
 	}
+}
+
+// seeded is a random life of a dialect, whose seed also says how long messages take.
+func seeded(t *testing.T, dialect string, steps, seed int) sim.Life {
+	t.Helper()
+	l := sim.RandomLife(rand.New(rand.NewPCG(uint64(seed), 0)), steps, dialect)
+	l.Rights, l.Reviews = rightsOf(t, l.Roles()...), reviewsOf(t)
+	l.Seed = uint64(seed)
+	return l
+}
+
+// repeated counts the runs of a life that had the same effects as most of them had.
+func repeated(t *testing.T, l sim.Life, kinds *sim.Kinds, runs int) (alike int) {
+	t.Helper()
+	var first []string
+	times := map[string]int{}
+	for range runs {
+		out, err := outcome(t, l, kinds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(out.Effects) // of objects that know nothing of each other the one or the other comes first
+		all := strings.Join(out.Effects, "\n")
+		times[all]++
+		alike = max(alike, times[all])
+		if first == nil {
+			first = out.Effects
+		} else if at := differ(first, out.Effects); at >= 0 {
+			t.Logf("from effect %d of %d on another run differs: %q and not %q", at+1, len(first),
+				out.Effects[at:min(at+3, len(out.Effects))], first[at:min(at+3, len(first))])
+		}
+	}
+	return alike
 }
 
 // differ is where two lists differ first, -1 if they do not.
