@@ -151,7 +151,7 @@ func nameFor(key rr.Key, r float64) string {
 		}
 	}
 	labels = append(labels, strings.ToLower(key.Type.String()))
-	return fmt.Sprintf("%s-%010s", strings.Join(labels, "."), strconv.FormatUint(uint64(r*(1<<50)), 32))
+	return strings.Join(labels, ".") + "-" + strconv.FormatUint(1<<50|uint64(r*(1<<50)), 32)[1:] // ten digits
 }
 
 func (p *plan) fill(r *v1alpha1.Record, e entry) {
