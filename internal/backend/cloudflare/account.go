@@ -101,5 +101,5 @@ func (c *Client) hosted(z hostedZone) (backend.HostedZone, error) {
 
 // Backend reaches one zone.
 func (c *Client) Backend(zone backend.HostedZone) backend.Backend {
-	return &Zone{client: c, id: zone.ID, name: zone.Name}
+	return newZone(c, zone.ID, zone.Name)
 }

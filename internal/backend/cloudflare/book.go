@@ -68,16 +68,16 @@ func proxiable(t rr.Type) bool { return t == rr.TypeA || t == rr.TypeAAAA || t =
 
 // set is what is known of a key, the zero Set if there is nothing. Records that differ in their TTL, or that are
 // proxied where they should not be or are not where they should, make a set with the TTL 1, which is never wanted.
-func (z *Zone) set(key rr.Key) rr.Set {
-	entries := z.book.entries[key]
+func (k *known) set(key rr.Key) rr.Set {
+	entries := k.book.entries[key]
 	if len(entries) == 0 {
 		return rr.Set{}
 	}
-	ttl := z.ttl(key.Type, entries[0])
+	ttl := k.zone.ttl(key.Type, entries[0])
 	data := make([]string, len(entries))
 	for i, e := range entries {
 		data[i] = e.data
-		if z.ttl(key.Type, e) != ttl {
+		if k.zone.ttl(key.Type, e) != ttl {
 			ttl = automatic
 		}
 	}
@@ -106,20 +106,20 @@ func (o *operations) count() int { return len(o.Deletes) + len(o.Patches) + len(
 
 // change adds what takes the records of a key to what is wanted. Records that stay in the set keep their IDs, and those
 // that go are made into those that come, so that comments and tags stay.
-func (z *Zone) change(o *operations, want rr.Set, key rr.Key) error {
+func (k *known) change(o *operations, want rr.Set, key rr.Key) error {
 	var free []entry
 	missing := slices.Clone(want.Data)
-	for _, e := range z.book.entries[key] {
+	for _, e := range k.book.entries[key] {
 		i := slices.Index(missing, e.data)
 		if i < 0 {
 			free = append(free, e)
 			continue
 		}
 		missing = slices.Delete(missing, i, i+1)
-		if z.ttl(key.Type, e) == want.TTL {
+		if k.zone.ttl(key.Type, e) == want.TTL {
 			continue
 		}
-		if err := z.put(o, want, e.data, e.id); err != nil {
+		if err := k.zone.put(o, want, e.data, e.id); err != nil {
 			return err
 		}
 	}
@@ -128,7 +128,7 @@ func (z *Zone) change(o *operations, want rr.Set, key rr.Key) error {
 		if len(free) > 0 {
 			id, free = free[0].id, free[1:]
 		}
-		if err := z.put(o, want, data, id); err != nil {
+		if err := k.zone.put(o, want, data, id); err != nil {
 			return err
 		}
 	}

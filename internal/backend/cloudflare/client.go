@@ -32,6 +32,8 @@ type Config struct {
 	Proxied bool
 	// Endpoint is the address of the API; "" is the service's own.
 	Endpoint string
+	// HTTP is the way there; nil: a transport of the client's own.
+	HTTP http.RoundTripper
 }
 
 // DefaultEndpoint is the service's own.
@@ -89,7 +91,7 @@ func newClient(cfg Config, limiter *rate.Limiter) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	h, err := webcall.NewClient(webcall.Config{Limiter: limiter, MaxAnswer: maxAnswer, Judge: judge})
+	h, err := webcall.NewClient(webcall.Config{Limiter: limiter, MaxAnswer: maxAnswer, Judge: judge, HTTP: cfg.HTTP})
 	if err != nil {
 		return nil, err
 	}

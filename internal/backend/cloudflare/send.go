@@ -20,10 +20,10 @@ type done struct {
 }
 
 // send makes one batch by what the book says is there.
-func (z *Zone) send(ctx context.Context, changes []plan.Change) (backend.Result, error) {
+func (k *known) send(ctx context.Context, changes []plan.Change) (backend.Result, error) {
 	var o operations
 	for _, c := range changes {
-		if err := z.change(&o, c.Want, c.Key); err != nil {
+		if err := k.change(&o, c.Want, c.Key); err != nil {
 			return backend.Result{}, fmt.Errorf("%s: %w", c.Key, err)
 		}
 	}
@@ -41,21 +41,21 @@ func (z *Zone) send(ctx context.Context, changes []plan.Change) (backend.Result,
 	}
 	got, err := call[done](ctx, func(ctx context.Context, into option.RequestOption) error {
 		var p dns.RecordBatchParams
-		p.ZoneID.Value, p.ZoneID.Present = z.id, true
-		_, err := z.client.records.Batch(ctx, p, into, option.WithRequestBody("application/json", body))
+		p.ZoneID.Value, p.ZoneID.Present = k.zone.id, true
+		_, err := k.zone.client.records.Batch(ctx, p, into, option.WithRequestBody("application/json", body))
 		return err
 	})
 	if err != nil {
-		z.book.complete = z.book.complete && backend.Class(err) == backend.ErrRejected
+		k.book.complete = k.book.complete && backend.Class(err) == backend.ErrRejected
 		return backend.Result{}, err
 	}
-	return z.note(changes, o, got.Result)
+	return k.note(changes, o, got.Result)
 }
 
 // note takes the answer into the book. A set that the service has stored otherwise than it was sent counts as refused.
-func (z *Zone) note(changes []plan.Change, o operations, got done) (backend.Result, error) {
+func (k *known) note(changes []plan.Change, o operations, got done) (backend.Result, error) {
 	if len(got.Patches) != len(o.Patches) || len(got.Posts) != len(o.Posts) {
-		z.book = book{}
+		k.book = book{}
 		return backend.Result{}, unreadable(fmt.Errorf("%d and %d records were sent, but %d and %d exist", len(o.Patches),
 			len(o.Posts), len(got.Patches), len(got.Posts)))
 	}
@@ -64,15 +64,15 @@ func (z *Zone) note(changes []plan.Change, o operations, got done) (backend.Resu
 		gone[r.ID] = true
 	}
 	for _, c := range changes {
-		z.book.drop(c.Key, gone)
+		k.book.drop(c.Key, gone)
 	}
-	if err := z.book.add(append(got.Patches, got.Posts...)); err != nil {
-		z.book = book{}
+	if err := k.book.add(append(got.Patches, got.Posts...)); err != nil {
+		k.book = book{}
 		return backend.Result{}, err
 	}
 	var result backend.Result
 	for _, c := range changes {
-		if now := z.set(c.Key); !now.Equal(c.Want) {
+		if now := k.set(c.Key); !now.Equal(c.Want) {
 			result.Rejected = append(result.Rejected, backend.Rejection{Key: c.Key, Reason: stored(now)})
 		}
 	}

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/cloudflare/cloudflare-go/v7/dns"
 	"github.com/cloudflare/cloudflare-go/v7/option"
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/guarded"
 	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/rr"
 )
@@ -31,8 +31,28 @@ type Zone struct {
 	id     string
 	name   dnsname.Name
 
-	mu   sync.Mutex // one call that writes after the other
+	known guarded.Turn[known]
+}
+
+// known is what is known of a zone, for one call after the other: what one writes, the next has to know.
+type known struct {
+	zone *Zone
 	book book
+}
+
+func newZone(c *Client, id string, name dnsname.Name) *Zone {
+	z := &Zone{client: c, id: id, name: name}
+	z.known = guarded.NewTurn(known{zone: z})
+	return z
+}
+
+// turn waits until no other call is under way.
+func (z *Zone) turn(ctx context.Context) (*known, func(), error) {
+	k, done, err := z.known.Take(ctx)
+	if err != nil {
+		return nil, nil, &backend.Error{Class: backend.ErrUnavailable, Err: err}
+	}
+	return k, done, nil
 }
 
 var _ backend.Backend = (*Zone)(nil)
@@ -67,21 +87,32 @@ func (z *Zone) Read(ctx context.Context, name dnsname.Name, ask backend.Ask) (ba
 	if ask.Keys != nil && len(ask.Keys) == 0 {
 		return backend.Observed{}, nil // the service does not show the SOA
 	}
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	if err := z.look(ctx, ask.Keys); err != nil {
+	found, err := z.read(ctx, ask.Keys)
+	if err != nil {
 		return backend.Observed{}, fmt.Errorf("reading zone %s: %w", name, err)
 	}
+	return backend.Observed{Sets: found}, nil
+}
+
+func (z *Zone) read(ctx context.Context, keys []rr.Key) (rr.Sets, error) {
+	k, done, err := z.turn(ctx)
+	if err != nil {
+		return rr.Sets{}, err
+	}
+	defer done()
+	if err := k.look(ctx, keys); err != nil {
+		return rr.Sets{}, err
+	}
 	txn := rr.Sets{}.Txn()
-	if ask.Keys == nil {
-		for key := range z.book.entries {
-			txn.Put(z.set(key))
+	if keys == nil {
+		for key := range k.book.entries {
+			txn.Put(k.set(key))
 		}
 	}
-	for _, key := range ask.Keys {
-		txn.Put(z.set(key))
+	for _, key := range keys {
+		txn.Put(k.set(key))
 	}
-	return backend.Observed{Sets: txn.Sets()}, nil
+	return txn.Sets(), nil
 }
 
 // is refuses to be asked about other zones.
@@ -94,7 +125,7 @@ func (z *Zone) is(name dnsname.Name) error {
 }
 
 // look reads all records of the zone, or at least those of some keys, into the book.
-func (z *Zone) look(ctx context.Context, keys []rr.Key) error {
+func (k *known) look(ctx context.Context, keys []rr.Key) error {
 	var names []dnsname.Name
 	for _, key := range keys {
 		names = append(names, key.Name)
@@ -102,18 +133,18 @@ func (z *Zone) look(ctx context.Context, keys []rr.Key) error {
 	slices.SortFunc(names, dnsname.Name.Compare)
 	names = slices.Compact(names)
 	if keys == nil || len(names) > fewNames {
-		found, err := z.list(ctx)
+		found, err := k.zone.list(ctx)
 		if err != nil {
 			return err
 		}
-		return z.book.fill(found)
+		return k.book.fill(found)
 	}
 	for _, name := range names {
-		found, err := z.list(ctx, option.WithQuery("name.exact", bare(name)))
+		found, err := k.zone.list(ctx, option.WithQuery("name.exact", bare(name)))
 		if err != nil {
 			return err
 		}
-		if err := z.book.replace(name, found); err != nil {
+		if err := k.book.replace(name, found); err != nil {
 			return err
 		}
 	}
@@ -140,40 +171,43 @@ func (z *Zone) Apply(ctx context.Context, name dnsname.Name, b backend.Batch) (b
 	if err := z.is(name); err != nil {
 		return backend.Result{}, err
 	}
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	result, err := z.apply(ctx, b)
+	k, done, err := z.turn(ctx)
+	if err != nil {
+		return backend.Result{}, fmt.Errorf("changing zone %s: %w", name, err)
+	}
+	defer done()
+	result, err := k.apply(ctx, b)
 	if err != nil {
 		return backend.Result{}, fmt.Errorf("changing zone %s: %w", name, err)
 	}
 	return result, nil
 }
 
-func (z *Zone) apply(ctx context.Context, b backend.Batch) (backend.Result, error) {
+func (k *known) apply(ctx context.Context, b backend.Batch) (backend.Result, error) {
 	var unknown []rr.Key
 	for _, c := range b.Changes {
-		if b.Assert || !z.trusts(c) {
+		if b.Assert || !k.trusts(c) {
 			unknown = append(unknown, c.Key)
 		}
 	}
 	if len(unknown) > 0 {
-		if err := z.look(ctx, unknown); err != nil {
+		if err := k.look(ctx, unknown); err != nil {
 			return backend.Result{}, err
 		}
 	}
-	result, err := z.send(ctx, b.Changes)
+	result, err := k.send(ctx, b.Changes)
 	if !outdated(err) || len(unknown) == len(b.Changes) && !errors.Is(err, codeGone) {
 		return result, err
 	}
-	if err := z.look(ctx, nil); err != nil {
+	if err := k.look(ctx, nil); err != nil {
 		return backend.Result{}, err
 	}
-	return z.send(ctx, b.Changes)
+	return k.send(ctx, b.Changes)
 }
 
 // trusts reports whether a change may be made by what is known, be it old: a record that was added since does not make
 // the service refuse it, so that what is asserted is never trusted. One that changes nothing is there because somebody
 // does not trust what is known.
-func (z *Zone) trusts(c plan.Change) bool {
-	return z.book.complete && z.set(c.Key).Equal(c.Have) && !c.Have.Equal(c.Want)
+func (k *known) trusts(c plan.Change) bool {
+	return k.book.complete && k.set(c.Key).Equal(c.Have) && !c.Have.Equal(c.Want)
 }

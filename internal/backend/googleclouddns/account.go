@@ -121,5 +121,5 @@ func (c *Client) Backend(zone backend.HostedZone) backend.Backend {
 	if err != nil {
 		project, name = c.project, "none" // every call answers that there is no such zone
 	}
-	return &Zone{client: c, project: project, id: name, name: zone.Name}
+	return newZone(c, project, name, zone.Name)
 }

@@ -19,49 +19,52 @@ func (z *Zone) Apply(ctx context.Context, name dnsname.Name, b backend.Batch) (b
 	if err := z.is(name); err != nil {
 		return backend.Result{}, err
 	}
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	result, err := z.apply(ctx, b.Changes)
+	k, done, err := z.turn(ctx)
+	if err != nil {
+		return backend.Result{}, fmt.Errorf("changing zone %s: %w", name, err)
+	}
+	defer done()
+	result, err := k.apply(ctx, b.Changes)
 	if err != nil {
 		return backend.Result{}, fmt.Errorf("changing zone %s: %w", name, err)
 	}
 	return result, nil
 }
 
-func (z *Zone) apply(ctx context.Context, changes []plan.Change) (backend.Result, error) {
+func (k *known) apply(ctx context.Context, changes []plan.Change) (backend.Result, error) {
 	var unknown []rr.Key
 	for _, c := range changes {
-		if !z.trusts(c) {
+		if !k.trusts(c) {
 			unknown = append(unknown, c.Key)
 		}
 	}
 	if len(unknown) > 0 {
-		if err := z.look(ctx, unknown); err != nil {
+		if err := k.look(ctx, unknown); err != nil {
 			return backend.Result{}, err
 		}
 	}
-	result, err := z.send(ctx, changes)
+	result, err := k.send(ctx, changes)
 	if !errors.Is(err, backend.ErrConflict) {
 		return result, err
 	}
-	if err := z.look(ctx, nil); err != nil {
+	if err := k.look(ctx, nil); err != nil {
 		return backend.Result{}, err
 	}
-	return z.send(ctx, changes)
+	return k.send(ctx, changes)
 }
 
 // trusts reports whether a change may be made by what is known. One that changes nothing is there because somebody does
 // not trust what is known.
-func (z *Zone) trusts(c plan.Change) bool {
-	return z.book.complete && z.book.set(c.Key).Equal(c.Have) && !c.Have.Equal(c.Want)
+func (k *known) trusts(c plan.Change) bool {
+	return k.book.complete && k.book.set(c.Key).Equal(c.Have) && !c.Have.Equal(c.Want)
 }
 
 // send makes one change by what the book says is there.
-func (z *Zone) send(ctx context.Context, changes []plan.Change) (backend.Result, error) {
+func (k *known) send(ctx context.Context, changes []plan.Change) (backend.Result, error) {
 	var todo dns.Change
 	for _, c := range changes {
-		there := z.book.sets[c.Key]
-		if there != nil && z.book.set(c.Key).Equal(c.Want) {
+		there := k.book.sets[c.Key]
+		if there != nil && k.book.set(c.Key).Equal(c.Want) {
 			continue
 		}
 		if there != nil {
@@ -79,22 +82,22 @@ func (z *Zone) send(ctx context.Context, changes []plan.Change) (backend.Result,
 	if len(todo.Additions)+len(todo.Deletions) == 0 {
 		return backend.Result{}, nil
 	}
-	made, err := z.client.api.Changes.Create(z.project, z.id, &todo).Context(ctx).Do()
+	made, err := k.zone.client.api.Changes.Create(k.zone.project, k.zone.id, &todo).Context(ctx).Do()
 	if err != nil {
 		err = classed(err)
-		z.book.complete = z.book.complete && backend.Class(err) == backend.ErrRejected
+		k.book.complete = k.book.complete && backend.Class(err) == backend.ErrRejected
 		return backend.Result{}, err
 	}
-	return z.note(changes, made)
+	return k.note(changes, made)
 }
 
 // note takes the answer into the book. A set that the service has stored otherwise than it was sent counts as refused.
-func (z *Zone) note(changes []plan.Change, made *dns.Change) (backend.Result, error) {
+func (k *known) note(changes []plan.Change, made *dns.Change) (backend.Result, error) {
 	stored := map[rr.Key]*dns.ResourceRecordSet{}
 	for _, set := range made.Additions {
 		key, err := keyOf(set)
 		if err != nil {
-			z.book = book{}
+			k.book = book{}
 			return backend.Result{}, unreadable(err)
 		}
 		stored[key] = set
@@ -102,15 +105,15 @@ func (z *Zone) note(changes []plan.Change, made *dns.Change) (backend.Result, er
 	var result backend.Result
 	for _, c := range changes {
 		if set := stored[c.Key]; set != nil || c.Deletes() {
-			z.book.put(c.Key, set)
+			k.book.put(c.Key, set)
 		}
-		if now := z.book.set(c.Key); !now.Equal(c.Want) {
+		if now := k.book.set(c.Key); !now.Equal(c.Want) {
 			result.Rejected = append(result.Rejected, backend.Rejection{Key: c.Key,
 				Reason: fmt.Sprintf("the service stored %q with a TTL of %d instead of the set", now.Data, now.TTL)})
 		}
 	}
 	if made.Status != statusDone {
-		result.Pending = z.pending(made.Id)
+		result.Pending = k.zone.pending(made.Id)
 	}
 	return result, nil
 }

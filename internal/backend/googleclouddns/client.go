@@ -14,11 +14,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
 	"time"
 
-	"golang.org/x/oauth2"
-	"golang.org/x/oauth2/jwt"
 	"golang.org/x/time/rate"
 	"google.golang.org/api/dns/v1"
 	"google.golang.org/api/option"
@@ -37,6 +34,8 @@ type Config struct {
 	// TokenEndpoint is where tokens come from; "" is the service's own. What the document says of it does not count:
 	// whoever writes the document would get to know signatures.
 	TokenEndpoint string
+	// HTTP is the way to both; nil: transports of the client's own.
+	HTTP http.RoundTripper
 }
 
 // The service's own addresses.
@@ -137,16 +136,15 @@ func newClient(cfg Config, limiter *rate.Limiter) (*Client, error) {
 	if _, err := webcall.URL("Google's tokens", cfg.TokenEndpoint); err != nil {
 		return nil, err
 	}
-	calls, err := webcall.NewClient(webcall.Config{Limiter: limiter, MaxAnswer: maxAnswer, Judge: judge})
+	calls, err := webcall.NewClient(webcall.Config{Limiter: limiter, MaxAnswer: maxAnswer, Judge: judge, HTTP: cfg.HTTP})
 	if err != nil {
 		return nil, err
 	}
-	tokens, err := newTokens(account, cfg.TokenEndpoint)
+	tokens, err := newTokens(account, cfg)
 	if err != nil {
 		return nil, err
 	}
-	h := &http.Client{Transport: &oauth2.Transport{Source: oauth2.ReuseTokenSource(nil, tokens), Base: calls.Transport},
-		Timeout: callTimeout}
+	h := &http.Client{Transport: &authorised{calls.Transport, tokens}, Timeout: callTimeout}
 	api, err := dns.NewService(context.Background(), option.WithHTTPClient(h), option.WithEndpoint(base.String()+"/"))
 	if err != nil {
 		return nil, fmt.Errorf("making a client of Cloud DNS: %w", err)
@@ -158,50 +156,4 @@ func newClient(cfg Config, limiter *rate.Limiter) (*Client, error) {
 func (c *Client) Close() error {
 	c.http.CloseIdleConnections()
 	return nil
-}
-
-// tokens gets tokens, and keeps the class of an error, which package jwt loses.
-type tokens struct {
-	source oauth2.TokenSource
-	base   http.RoundTripper
-
-	mu   sync.Mutex
-	last error
-}
-
-func newTokens(account serviceAccount, url string) (*tokens, error) {
-	h, err := webcall.NewClient(webcall.Config{MaxAnswer: 1 << 20, Judge: judgeToken})
-	if err != nil {
-		return nil, err
-	}
-	t := &tokens{base: h.Transport}
-	cfg := jwt.Config{
-		Email: account.ClientEmail, PrivateKey: []byte(account.PrivateKey), PrivateKeyID: account.PrivateKeyID,
-		Scopes: []string{dns.NdevClouddnsReadwriteScope}, TokenURL: url,
-	}
-	t.source = cfg.TokenSource(context.WithValue(context.Background(), oauth2.HTTPClient,
-		&http.Client{Transport: t, Timeout: callTimeout}))
-	return t, nil
-}
-
-// Token gets a new token.
-func (t *tokens) Token() (*oauth2.Token, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.last = nil
-	token, err := t.source.Token()
-	if err == nil {
-		return token, nil
-	}
-	if t.last != nil {
-		err = t.last
-	}
-	return nil, fmt.Errorf("getting a token of Google for the service account: %w", err)
-}
-
-// RoundTrip is used by Token alone.
-func (t *tokens) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := t.base.RoundTrip(req)
-	t.last = err
-	return resp, err
 }

@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 
 	"google.golang.org/api/dns/v1"
 
 	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/dnsname"
+	"github.com/zonefold/zonefold/internal/guarded"
 	"github.com/zonefold/zonefold/internal/plan"
 	"github.com/zonefold/zonefold/internal/rr"
 )
@@ -41,8 +41,28 @@ type Zone struct {
 	project, id string
 	name        dnsname.Name
 
-	mu   sync.Mutex // one call that writes after the other
+	known guarded.Turn[known]
+}
+
+// known is what is known of a zone, for one call after the other: what one writes, the next has to know.
+type known struct {
+	zone *Zone
 	book book
+}
+
+func newZone(c *Client, project, id string, name dnsname.Name) *Zone {
+	z := &Zone{client: c, project: project, id: id, name: name}
+	z.known = guarded.NewTurn(known{zone: z})
+	return z
+}
+
+// turn waits until no other call is under way.
+func (z *Zone) turn(ctx context.Context) (*known, func(), error) {
+	k, done, err := z.known.Take(ctx)
+	if err != nil {
+		return nil, nil, &backend.Error{Class: backend.ErrUnavailable, Err: err}
+	}
+	return k, done, nil
 }
 
 var _ backend.Backend = (*Zone)(nil)
@@ -87,41 +107,52 @@ func (z *Zone) Read(ctx context.Context, name dnsname.Name, ask backend.Ask) (ba
 	if ask.Keys != nil && len(ask.Keys) == 0 {
 		return backend.Observed{}, nil // the SOA is the service's, and its serial tells nothing
 	}
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	if err := z.look(ctx, ask.Keys); err != nil {
+	found, err := z.read(ctx, ask.Keys)
+	if err != nil {
 		return backend.Observed{}, fmt.Errorf("reading zone %s: %w", name, err)
 	}
+	return backend.Observed{Sets: found}, nil
+}
+
+func (z *Zone) read(ctx context.Context, keys []rr.Key) (rr.Sets, error) {
+	k, done, err := z.turn(ctx)
+	if err != nil {
+		return rr.Sets{}, err
+	}
+	defer done()
+	if err := k.look(ctx, keys); err != nil {
+		return rr.Sets{}, err
+	}
 	txn := rr.Sets{}.Txn()
-	if ask.Keys == nil {
-		for key := range z.book.sets {
-			txn.Put(z.book.set(key))
+	if keys == nil {
+		for key := range k.book.sets {
+			txn.Put(k.book.set(key))
 		}
 	}
-	for _, key := range ask.Keys {
-		txn.Put(z.book.set(key))
+	for _, key := range keys {
+		txn.Put(k.book.set(key))
 	}
-	return backend.Observed{Sets: txn.Sets()}, nil
+	return txn.Sets(), nil
 }
 
 // fewSets is up to how many sets are asked for one by one: a page of all costs no more.
 const fewSets = 2
 
 // look reads the zone, or at least some sets, into the book.
-func (z *Zone) look(ctx context.Context, keys []rr.Key) error {
+func (k *known) look(ctx context.Context, keys []rr.Key) error {
 	if keys == nil || len(keys) > fewSets {
-		found, err := z.list(z.records(ctx))
+		found, err := k.zone.list(k.zone.records(ctx))
 		if err == nil {
-			z.book = book{complete: true, sets: found}
+			k.book = book{complete: true, sets: found}
 		}
 		return err
 	}
 	for _, key := range keys {
-		found, err := z.list(z.records(ctx).Name(key.Name.String()).Type(key.Type.String()))
+		found, err := k.zone.list(k.zone.records(ctx).Name(key.Name.String()).Type(key.Type.String()))
 		if err != nil {
 			return err
 		}
-		z.book.put(key, found[key])
+		k.book.put(key, found[key])
 	}
 	return nil
 }

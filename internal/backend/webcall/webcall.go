@@ -33,6 +33,8 @@ type Config struct {
 	Timeout   time.Duration // of one call, the answer read; 0: only the context's
 	// Guard is for a server that a tenant chose: what it refuses is not dialled, and no words of the server are shown.
 	Guard *dialguard.Guard
+	// HTTP is the way to the server, in the place of a transport that connects as other fields say; nil: there is none.
+	HTTP http.RoundTripper
 
 	// Judge gives an answer that is not 2xx a class. It may leave After to this package.
 	Judge func(Answer) *backend.Error
@@ -51,6 +53,9 @@ const maxError = 1 << 16
 
 // NewClient makes an HTTP client. What its calls return as an error is, or wraps, a *backend.Error.
 func NewClient(cfg Config) (*http.Client, error) {
+	if cfg.HTTP != nil {
+		return &http.Client{Transport: &transport{cfg, cfg.HTTP}, Timeout: cfg.Timeout}, nil
+	}
 	base := &http.Transport{
 		Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute,
 		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true,
@@ -68,7 +73,7 @@ func NewClient(cfg Config) (*http.Client, error) {
 // transport is a RoundTripper that knows no answers but good ones.
 type transport struct {
 	cfg  Config
-	base *http.Transport
+	base http.RoundTripper
 }
 
 // RoundTrip makes one call.
@@ -114,7 +119,11 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // CloseIdleConnections is called by http.Client.
-func (t *transport) CloseIdleConnections() { t.base.CloseIdleConnections() }
+func (t *transport) CloseIdleConnections() {
+	if base, ok := t.base.(interface{ CloseIdleConnections() }); ok {
+		base.CloseIdleConnections()
+	}
+}
 
 // wait keeps to the rate.
 func (t *transport) wait(ctx context.Context) error {
