@@ -36,6 +36,7 @@ type Server struct {
 	Lose      int // so many answers to batches are lost after the batch was carried out
 
 	next int
+	mux  *http.ServeMux
 }
 
 // Scope is what a token may.
@@ -55,36 +56,45 @@ const Token = "v4lid-token-of-a-test"
 
 // Start starts the service for the time of a test.
 func Start(t testing.TB, zones ...*Zone) *Server {
-	f := &Server{Tokens: map[string]Scope{Token: {nil, true, true}}, Zones: zones}
+	f := New(zones...)
+	f.Server = httptest.NewServer(f)
+	t.Cleanup(f.Close)
+	return f
+}
+
+// New makes the service without a place where it listens: whoever has it calls ServeHTTP.
+func New(zones ...*Zone) *Server {
 	mux := http.NewServeMux()
+	f := &Server{Tokens: map[string]Scope{Token: {nil, true, true}}, Zones: zones, mux: mux}
 	mux.HandleFunc("GET /client/v4/zones", f.listZones)
 	mux.HandleFunc("GET /client/v4/zones/{zone}", f.getZone)
 	mux.HandleFunc("GET /client/v4/zones/{zone}/dns_records", f.listRecords)
 	mux.HandleFunc("POST /client/v4/zones/{zone}/dns_records/batch", f.batch)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { fail(w, 400, 7000, "No route for that URI") })
-	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		f.Lock()
-		defer f.Unlock()
-		f.Calls = append(f.Calls, r.Method+" "+r.URL.Path)
-		switch {
-		case f.Down:
-			panic(http.ErrAbortHandler)
-		case f.Throttle > 0:
-			f.Throttle--
-			w.Header().Set("Retry-After", "7")
-			fail(w, 429, 971, "Please wait and consider throttling your request speed")
-		case !strings.HasPrefix(r.Header.Get("Authorization"), "Bearer "):
-			fail(w, 400, 6003, "Invalid request headers", 6111)
-		default:
-			if _, ok := f.Tokens[bearer(r)]; !ok {
-				fail(w, 403, 9109, "Invalid access token")
-				return
-			}
-			mux.ServeHTTP(w, r)
-		}
-	}))
-	t.Cleanup(f.Close)
 	return f
+}
+
+// ServeHTTP answers one request.
+func (f *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.Lock()
+	defer f.Unlock()
+	f.Calls = append(f.Calls, r.Method+" "+r.URL.Path)
+	switch {
+	case f.Down:
+		panic(http.ErrAbortHandler)
+	case f.Throttle > 0:
+		f.Throttle--
+		w.Header().Set("Retry-After", "7")
+		fail(w, 429, 971, "Please wait and consider throttling your request speed")
+	case !strings.HasPrefix(r.Header.Get("Authorization"), "Bearer "):
+		fail(w, 400, 6003, "Invalid request headers", 6111)
+	default:
+		if _, ok := f.Tokens[bearer(r)]; !ok {
+			fail(w, 403, 9109, "Invalid access token")
+			return
+		}
+		f.mux.ServeHTTP(w, r)
+	}
 }
 
 func bearer(r *http.Request) string {
@@ -234,6 +244,15 @@ func (f *Server) batch(w http.ResponseWriter, r *http.Request) {
 // Truth is what resolvers would be told of a zone.
 func (f *Server) Truth(t testing.TB, zone *Zone) rr.Sets {
 	t.Helper()
+	sets, err := f.Answers(zone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sets
+}
+
+// Answers is what resolvers would be told of a zone.
+func (f *Server) Answers(zone *Zone) (rr.Sets, error) {
 	f.Lock()
 	defer f.Unlock()
 	txn := rr.Sets{}.Txn()
@@ -241,7 +260,7 @@ func (f *Server) Truth(t testing.TB, zone *Zone) rr.Sets {
 	for _, record := range zone.Records {
 		parsed, err := Parsed(record)
 		if err != nil {
-			t.Fatal(err)
+			return rr.Sets{}, err
 		}
 		if parsed.Header().Ttl == 1 {
 			parsed.Header().Ttl = 300 // what "automatic" is
@@ -250,12 +269,12 @@ func (f *Server) Truth(t testing.TB, zone *Zone) rr.Sets {
 	}
 	sets, err := rr.FromRRs(all)
 	if err != nil {
-		t.Fatal(err)
+		return rr.Sets{}, fmt.Errorf("reading the records of zone %s: %w", zone.Name, err)
 	}
 	for _, set := range sets {
 		txn.Put(set)
 	}
-	return txn.Sets()
+	return txn.Sets(), nil
 }
 
 // Foreign changes the first zone in the dashboard.

@@ -33,6 +33,7 @@ type Server struct {
 	Document string // of the one service account
 
 	Key      *rsa.PublicKey // that assertions are verified with
+	KeyID    string         // of that
 	Role     string         // of the service account: "admin", "reader" or ""
 	Zones    []*dns.ManagedZone
 	Sets     map[string]map[string]*dns.ResourceRecordSet // by zone and key
@@ -47,6 +48,7 @@ type Server struct {
 	changes map[string]*dns.Change
 	polls   map[string]int           // how often a change has still to be asked for
 	listing []*dns.ResourceRecordSet // of which pages are given
+	mux     *http.ServeMux
 }
 
 // Project has all zones.
@@ -61,11 +63,14 @@ var NewKey = sync.OnceValue(func() *rsa.PrivateKey {
 	return key
 })
 
+// firstKey is the ID of the key that the service account has in the beginning.
+const firstKey = "k1"
+
 // Document is that of a service account, edited.
 func Document(key *rsa.PrivateKey, edit func(map[string]string)) string {
 	der, _ := x509.MarshalPKCS8PrivateKey(key)
 	d := map[string]string{
-		"type": "service_account", "project_id": Project, "private_key_id": "k1",
+		"type": "service_account", "project_id": Project, "private_key_id": firstKey,
 		"client_email": "zonefold@my-project-1.iam.example",
 		"private_key":  string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})),
 		"token_uri":    "http://192.0.2.1/token",
@@ -79,11 +84,19 @@ func Document(key *rsa.PrivateKey, edit func(map[string]string)) string {
 
 // Start starts the service for the time of a test.
 func Start(t testing.TB, zones ...*dns.ManagedZone) *Server {
-	key := NewKey()
+	f := New(zones...)
+	f.Server = httptest.NewServer(f)
+	t.Cleanup(f.Close)
+	return f
+}
+
+// New makes the service without a place where it listens: whoever has it calls ServeHTTP.
+func New(zones ...*dns.ManagedZone) *Server {
+	key, mux := NewKey(), http.NewServeMux()
 	f := &Server{
-		Document: Document(key, nil), Key: &key.PublicKey, Role: "admin", Zones: zones,
+		Document: Document(key, nil), Key: &key.PublicKey, KeyID: firstKey, Role: "admin", Zones: zones,
 		Sets:    map[string]map[string]*dns.ResourceRecordSet{},
-		changes: map[string]*dns.Change{}, polls: map[string]int{}, PageMax: 1000,
+		changes: map[string]*dns.Change{}, polls: map[string]int{}, PageMax: 1000, mux: mux,
 	}
 	for _, z := range zones {
 		f.Sets[z.Name] = map[string]*dns.ResourceRecordSet{}
@@ -95,7 +108,6 @@ func Start(t testing.TB, zones ...*dns.ManagedZone) *Server {
 			f.Sets[z.Name][set.Name+" "+set.Type] = set
 		}
 	}
-	mux := http.NewServeMux()
 	mux.HandleFunc("POST /token", f.token)
 	const base = "/dns/v1/projects/{project}/managedZones"
 	mux.HandleFunc("GET "+base, f.api(f.listZones))
@@ -103,17 +115,26 @@ func Start(t testing.TB, zones ...*dns.ManagedZone) *Server {
 	mux.HandleFunc("GET "+base+"/{zone}/rrsets", f.api(f.listSets))
 	mux.HandleFunc("POST "+base+"/{zone}/changes", f.api(f.create))
 	mux.HandleFunc("GET "+base+"/{zone}/changes/{change}", f.api(f.getChange))
-	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		f.Lock()
-		defer f.Unlock()
-		f.Calls = append(f.Calls, r.Method+" "+r.URL.Path)
-		if f.Down {
-			panic(http.ErrAbortHandler)
-		}
-		mux.ServeHTTP(w, r)
-	}))
-	t.Cleanup(f.Close)
 	return f
+}
+
+// ServeHTTP answers one request.
+func (f *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.Lock()
+	defer f.Unlock()
+	f.Calls = append(f.Calls, r.Method+" "+r.URL.Path)
+	if f.Down {
+		panic(http.ErrAbortHandler)
+	}
+	f.mux.ServeHTTP(w, r)
+}
+
+// Rotate has the service account have another key. The former one works no more; tokens that it got do.
+func (f *Server) Rotate() {
+	f.Lock()
+	defer f.Unlock()
+	f.KeyID += "R"
+	f.Document = Document(NewKey(), func(d map[string]string) { d["private_key_id"] = f.KeyID })
 }
 
 // token verifies an assertion (RFC 7523) and gives a token.
@@ -130,13 +151,22 @@ func (f *Server) token(w http.ResponseWriter, r *http.Request) {
 	}
 	signature, _ := base64.RawURLEncoding.DecodeString(parts[2])
 	sum := sha256.Sum256([]byte(parts[0] + "." + parts[1]))
-	if rsa.VerifyPKCS1v15(f.Key, crypto.SHA256, sum[:], signature) != nil {
+	if !f.keyIs(parts[0]) || rsa.VerifyPKCS1v15(f.Key, crypto.SHA256, sum[:], signature) != nil {
 		deny("Invalid JWT Signature.")
 		return
 	}
 	f.Tokens++
 	w.Header().Set("Content-Type", "application/json")
 	fmt.Fprintf(w, `{"access_token":"token-%d","token_type":"Bearer","expires_in":3600}`, f.Tokens)
+}
+
+// keyIs reports whether the header of an assertion names the key of now.
+func (f *Server) keyIs(header string) bool {
+	var h struct {
+		KeyID string `json:"kid"`
+	}
+	text, err := base64.RawURLEncoding.DecodeString(header)
+	return err == nil && json.Unmarshal(text, &h) == nil && h.KeyID == f.KeyID
 }
 
 func fail(w http.ResponseWriter, status int, reason, message string) {
@@ -222,6 +252,16 @@ func (f *Server) getChange(w http.ResponseWriter, r *http.Request, _ *dns.Manage
 
 // Truth is what resolvers would be told.
 func (f *Server) Truth(t testing.TB, zone string) rr.Sets {
+	t.Helper()
+	sets, err := f.Answers(zone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sets
+}
+
+// Answers is what resolvers would be told.
+func (f *Server) Answers(zone string) (rr.Sets, error) {
 	f.Lock()
 	defer f.Unlock()
 	txn := rr.Sets{}.Txn()
@@ -230,13 +270,13 @@ func (f *Server) Truth(t testing.TB, zone string) rr.Sets {
 		for _, data := range set.Rrdatas {
 			record, err := miekg.NewRR(fmt.Sprintf("%s %d IN %s %s", set.Name, set.Ttl, set.Type, data))
 			if err != nil {
-				t.Fatal(err)
+				return rr.Sets{}, fmt.Errorf("reading %s %s: %w", set.Name, set.Type, err)
 			}
 			all = append(all, record)
 		}
 		sets, err := rr.FromRRs(all)
 		if err != nil {
-			t.Fatal(err)
+			return rr.Sets{}, fmt.Errorf("reading %s %s: %w", set.Name, set.Type, err)
 		}
 		for _, s := range sets {
 			if s.Type.Refused() == "" {
@@ -244,5 +284,5 @@ func (f *Server) Truth(t testing.TB, zone string) rr.Sets {
 			}
 		}
 	}
-	return txn.Sets()
+	return txn.Sets(), nil
 }

@@ -76,8 +76,8 @@ func BadRequest(code, format string, args ...any) *Error {
 	return &Error{http.StatusBadRequest, code, fmt.Sprintf(format, args...)}
 }
 
-// Start starts a server at an address of this machine.
-func Start(ctx context.Context, o Options) (*Server, error) {
+// New makes a server that listens nowhere: whoever has it calls ServeHTTP.
+func New(o Options) *Server {
 	s := &Server{o: o, address: "127.0.0.1:0", zones: map[string]*zone{}, changes: map[string]time.Time{},
 		count: map[string]int{}}
 	if s.o.Page == 0 {
@@ -86,6 +86,12 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if s.o.Sets == 0 {
 		s.o.Sets = 10_000
 	}
+	return s
+}
+
+// Start starts a server at an address of this machine.
+func Start(ctx context.Context, o Options) (*Server, error) {
+	s := New(o)
 	return s, s.Resume(ctx)
 }
 
