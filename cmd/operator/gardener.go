@@ -111,6 +111,9 @@ func gardenerFlags(f *flag.FlagSet, o *gardenerOptions) {
 	f.BoolVar(&o.admission, "gardener-admission", false, "review Gardener's DNSRecords, as Gardener itself does in seeds")
 }
 
+// An opener opens the account that a DNSRecord names.
+type opener = func(gardener.Request) (backend.Account, error)
+
 // longestHold is how long Zones wait until it is known which sets in their places are those of DNSRecords: an account
 // that does not answer must not keep the Zones of all others. A set that a Zone overwrites then is sent anew as soon as
 // it is known.
@@ -139,12 +142,12 @@ func addGardener(ctx context.Context, m *parts, numbers *controller.Metrics) err
 	if !m.gardener.seed { // in a seed Gardener itself writes the Secrets
 		guard = m.tenants.guard(ctx, m.GetConfig(), m.podIP, m.apiService)
 	}
-	open := m.open
-	if open == nil {
-		open = func(r gardener.Request) (backend.Account, error) {
-			return pool.Open(all.ProviderConfig{Type: r.Type, Data: r.Data, Region: r.Region,
-				Options: m.gardener.endpoints.options(r), Guard: guard})
-		}
+	var open opener = func(r gardener.Request) (backend.Account, error) {
+		return pool.Open(all.ProviderConfig{Type: r.Type, Data: r.Data, Region: r.Region,
+			Options: m.gardener.endpoints.options(r), Guard: guard})
+	}
+	if m.open != nil {
+		open = m.open(open)
 	}
 	filter := gardener.Filter{Types: m.gardener.types.on}
 	for _, class := range m.gardener.classes.on {

@@ -54,7 +54,8 @@ func (r renewal) live(ctx context.Context, p sim.Process) error {
 	}
 	return operate(ctx, p.Config, o, process{
 		log: p.Log, registry: prometheus.NewRegistry(), connect: p.Connect, open: p.Open, hooked: p.Webhooks,
-		streams: streams{p.Listen, p.Dial}, admit: p.Admit, pods: p.Pods, scheme: scheme, chance: p.Chance,
+		services: p.Services, streams: streams{p.Listen, p.Dial}, admit: p.Admit, pods: p.Pods, scheme: scheme,
+		chance: p.Chance,
 	})
 }
 

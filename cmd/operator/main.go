@@ -37,11 +37,9 @@ import (
 	homelab "github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
-	"github.com/zonefold/zonefold/internal/backend"
 	"github.com/zonefold/zonefold/internal/backend/bind9"
 	"github.com/zonefold/zonefold/internal/budget"
 	"github.com/zonefold/zonefold/internal/controller"
-	gardenerdialect "github.com/zonefold/zonefold/internal/controller/gardener"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	bindydialect "github.com/zonefold/zonefold/internal/dialect/bindy"
 	"github.com/zonefold/zonefold/internal/tracing"
@@ -209,8 +207,10 @@ type process struct {
 	registry prometheus.Registerer
 	// comes before who makes clients of servers; nil: nobody does
 	connect func(connector) connector
-	// opens accounts of services that host zones; nil: as they are opened
-	open func(gardenerdialect.Request) (backend.Account, error)
+	// comes before who opens the accounts of DNSRecords of Gardener; nil: nobody does
+	open func(opener) opener
+	// to the APIs of services that host zones; nil: transports of the clients' own
+	services http.RoundTripper
 	// to name servers of fleets; its zero value: the machine's
 	pods bind9.Network
 	// to the servers of DNSClasses; nil: one of each client's own

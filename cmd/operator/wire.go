@@ -87,7 +87,7 @@ func (p *parts) pool() *all.Pool {
 		if p.server != nil {
 			own = p.server.Server
 		}
-		p.clients = all.NewPool(time.Now, own).Bound(p.answers)
+		p.clients = all.NewPool(time.Now, own).Bound(p.answers).Over(p.services)
 	}
 	return p.clients
 }

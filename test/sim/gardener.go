@@ -15,14 +15,24 @@ import (
 	"github.com/zonefold/zonefold/internal/rr"
 )
 
+// opener opens accounts at name servers that take updates; those of services are opened as usual.
+func (o *operator) opener(usual Opener) Opener {
+	return func(r gardener.Request) (backend.Account, error) {
+		if r.Type != "rfc2136" {
+			return usual(r)
+		}
+		return o.open(r)
+	}
+}
+
 // open opens the account that the Secret of a DNSRecord of Gardener holds.
 func (o *operator) open(r gardener.Request) (backend.Account, error) {
 	at := string(r.Data["Server"])
 	o.world.mu.Lock()
 	server := o.world.servers[at]
 	o.world.mu.Unlock()
-	if r.Type != "rfc2136" || server == nil {
-		return nil, fmt.Errorf("there are only servers that take updates here, and none at %q", at)
+	if server == nil {
+		return nil, fmt.Errorf("there is no server at %q", at)
 	}
 	return account{way{o, server, at, string(r.Data["TSIGSecret"])}}, nil
 }

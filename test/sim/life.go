@@ -46,6 +46,7 @@ const (
 //	update example.org. SECRET                a client of dynamic updates changes something: see updating.go
 //	webhook dns.example SECRET                a server of DNSClasses, with a key; what follows is in
 //	                                          webhook.go; those of pods of fleets are in fleet.go
+//	service dns.googleapis.com example.org.   the API of a service: what follows is in service.go
 //	begin homelab                             operators begin, with these dialects; none: kubizone
 //	sources service ingress                   operators follow these sources; written before they begin
 //	entries 4                                 as many the status of a Zone has at most; more of them are in
@@ -289,10 +290,8 @@ func (w *World) step(ctx context.Context, words []string, data []byte) error {
 		return w.says(words[1], words[2], string(data))
 	case words[0] == "never" && len(words) == 3:
 		return w.never(words[1], words[2], string(data))
-	case words[0] == "webhook":
-		return w.hook(words)
-	case len(words) > 1 && w.hooks[words[1]] != nil:
-		return w.hooks[words[1]].step(words)
+	case w.overHTTP(words):
+		return w.stepOverHTTP(ctx, words, string(data))
 	case len(words) < 2 || w.servers[words[1]] == nil:
 		return errors.New("there is no such step, or no such server")
 	}

@@ -100,6 +100,11 @@ func (w *World) serve(words []string, records string) error {
 	if err != nil {
 		return err
 	}
+	return w.serveKind(at, key, name, limits, records)
+}
+
+// serveKind makes a name server of some limits.
+func (w *World) serveKind(at, key string, name dnsname.Name, limits backend.Limits, records string) error {
 	var sets []rr.Set
 	for line := range strings.Lines(records) {
 		set, err := setOf(strings.Fields(line))

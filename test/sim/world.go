@@ -43,7 +43,7 @@ var errStopped = errors.New("this operator was stopped before it could send")
 type Process struct {
 	Config  *rest.Config
 	Connect func(usual Connector) Connector
-	Open    func(gardener.Request) (backend.Account, error) // accounts of DNSRecords of Gardener
+	Open    func(usual Opener) Opener
 	Log     *slog.Logger
 	Chance  func() float64
 
@@ -51,6 +51,7 @@ type Process struct {
 	Sources  []string          // of names, beside Records, that are on
 	Entries  int               // that the status of a Zone has at most; 0: as many as it holds
 	Webhooks http.RoundTripper // to the servers of DNSClasses
+	Services http.RoundTripper // to the APIs of services
 	Pods     bind9.Network     // to the name servers of fleets
 
 	// Where its own name server is, none if that is the zero one, and how replicas reach each other.
@@ -62,6 +63,9 @@ type Process struct {
 
 // A Connector makes clients of servers.
 type Connector = func(backends.Settings) ([]delivery.Server, error)
+
+// An Opener opens the accounts of DNSRecords of Gardener.
+type Opener = func(gardener.Request) (backend.Account, error)
 
 // Run runs an operator until the context ends.
 type Run func(context.Context, Process) error
@@ -78,6 +82,7 @@ type World struct {
 	mu       sync.Mutex
 	servers  map[string]*server  // by address
 	hooks    map[string]*webhook // by host
+	services map[string]*service // by host
 	dialects []string
 	entries  int       // that the status of a Zone has at most
 	effects  []string  // that operators had, in order
@@ -128,7 +133,7 @@ func newWorld(kinds *Kinds, run Run, l Life) *World {
 		api: NewAPI(kinds, backend.SystemClock{}.Now), run: run, now: backend.SystemClock{}.Now,
 		servers: map[string]*server{},
 		crashed: make(chan struct{}, 8),
-		hooks:   map[string]*webhook{}, dialects: l.Dialects(),
+		hooks:   map[string]*webhook{}, services: map[string]*service{}, dialects: l.Dialects(),
 		operators: 1, listeners: map[string]*listener{}, chronicles: map[dnsname.Name]*chronicle{},
 		happened: make(chan struct{}, 1),
 		embedded: l.embedded(), reviews: l.Reviews, attempted: map[ref]string{}, updates: map[rr.Key][]string{},
@@ -184,10 +189,10 @@ func (w *World) begin(ctx context.Context) {
 	go func() {
 		err := w.run(ctx, Process{
 			Chance: chance,
-			Config: &rest.Config{Host: "http://203.0.113.1", Transport: o}, Connect: o.connector, Open: o.open,
+			Config: &rest.Config{Host: "http://203.0.113.1", Transport: o}, Connect: o.connector, Open: o.opener,
 			Log:      slog.New(slowLog{w}),
 			Dialects: w.dialects, Sources: w.eyes.wishes.asking.names, Entries: w.entries,
-			Webhooks: wire{o}, Pods: o.pods(),
+			Webhooks: wire{o}, Services: call{o}, Pods: o.pods(),
 			DNS: at, Listen: o.listen, Dial: o.dial, Admit: o.reviews,
 		})
 		if ctx.Err() == nil && (w.api.hasFailed() || o.comesAgain()) {

@@ -5,6 +5,7 @@ package all
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/zonefold/zonefold/internal/backend"
@@ -89,6 +90,7 @@ type Pool struct {
 	now   func() time.Time
 	own   *embedded.Server
 	reads *budget.Pool
+	way   http.RoundTripper // see Over
 
 	updates shelf[address, rfc2136.Client]
 	apis    shelf[powerdns.Config, powerdns.Client]
@@ -107,6 +109,13 @@ func NewPool(now func() time.Time, own *embedded.Server) *Pool { return &Pool{no
 // Bound has what is read from all servers bounded by one budget. It is called before any other method.
 func (p *Pool) Bound(reads *budget.Pool) *Pool {
 	p.reads = reads
+	return p
+}
+
+// Over has Route 53, Cloudflare, Google Cloud DNS and servers of external-dns' protocol reached by a RoundTripper; nil:
+// by transports of the clients' own. It is called before any other method.
+func (p *Pool) Over(way http.RoundTripper) *Pool {
+	p.way = way
 	return p
 }
 

@@ -42,11 +42,11 @@ type provider struct {
 
 func providers() []provider {
 	return []provider{
-		{"aws-route53", true, opener(route53.FromSecret, route53Account)},
+		{"aws-route53", true, opener(route53.FromSecret, (*Pool).route53Account)},
 		{"rfc2136", false, opener(rfc2136.FromSecret, (*Pool).rfc2136Account)},
-		{"cloudflare-dns", false, opener(cloudflare.FromSecret, cloudflareAccount)},
+		{"cloudflare-dns", false, opener(cloudflare.FromSecret, (*Pool).cloudflareAccount)},
 		{"external-dns-webhook", false, opener(extdns.FromSecret, (*Pool).extdnsAccount)},
-		{"google-clouddns", false, opener(googleclouddns.FromSecret, googleAccount)},
+		{"google-clouddns", false, opener(googleclouddns.FromSecret, (*Pool).googleAccount)},
 		{"powerdns", false, opener(powerdns.FromSecret, (*Pool).powerdnsAccount)},
 	}
 }
@@ -173,20 +173,23 @@ func (p *Pool) powerdnsAccount(c powerdns.Config, guard *dialguard.Guard) (backe
 }
 
 func (p *Pool) extdnsAccount(c extdns.Config, guard *dialguard.Guard) (backend.Account, error) {
-	c.Guard, c.Reads = guard, p.reads
+	c.Guard, c.Reads, c.HTTP = guard, p.reads, p.way
 	return extdns.New(c, p.now)
 }
 
 // The addresses of these are the services' own, or the administrator's: there is nothing to guard.
 
-func route53Account(_ *Pool, c route53.Config, _ *dialguard.Guard) (backend.Account, error) {
+func (p *Pool) route53Account(c route53.Config, _ *dialguard.Guard) (backend.Account, error) {
+	c.HTTP = p.way
 	return route53.New(c)
 }
 
-func cloudflareAccount(_ *Pool, c cloudflare.Config, _ *dialguard.Guard) (backend.Account, error) {
+func (p *Pool) cloudflareAccount(c cloudflare.Config, _ *dialguard.Guard) (backend.Account, error) {
+	c.HTTP = p.way
 	return cloudflare.New(c)
 }
 
-func googleAccount(_ *Pool, c googleclouddns.Config, _ *dialguard.Guard) (backend.Account, error) {
+func (p *Pool) googleAccount(c googleclouddns.Config, _ *dialguard.Guard) (backend.Account, error) {
+	c.HTTP = p.way
 	return googleclouddns.New(c)
 }

@@ -40,6 +40,8 @@ type Config struct {
 	// Guard is for a server that a tenant chose.
 	Guard *dialguard.Guard
 	Reads *budget.Pool // bounds what is read; nil bounds each answer alone
+	// HTTP is the way there; nil: a transport of the client's own.
+	HTTP http.RoundTripper
 }
 
 // defaultTimeout is how long a server may take by default.
@@ -124,7 +126,7 @@ func New(cfg Config, now func() time.Time) (*Client, error) {
 	}
 	c.http, err = webcall.NewClient(webcall.Config{CABundle: cfg.CABundle, MaxAnswer: endpoint.MaxBody,
 		Timeout: cfg.Timeout,
-		Guard:   cfg.Guard, Reads: cfg.Reads, Judge: judge})
+		Guard:   cfg.Guard, Reads: cfg.Reads, Judge: judge, HTTP: cfg.HTTP})
 	return c, err
 }
 

@@ -44,7 +44,7 @@ var _ backend.Account = (*Client)(nil)
 // New makes a client; nothing is sent yet.
 func New(cfg Config) (*Client, error) {
 	c := &Client{service: "aws-route53", limit: rate.NewLimiter(Rate, burst)}
-	web := webClient()
+	web := cfg.web()
 	options := route53.Options{Region: cfg.region(), HTTPClient: web, Retryer: aws.NopRetryer{}} // the engine tries again
 	endpoint := (*string)(nil)
 	if cfg.Endpoint != "" {
@@ -80,7 +80,7 @@ func (c Config) credentials(web *http.Client) (aws.CredentialsProvider, error) {
 // Credentials returns what gets the credentials that requests to other services of the account are signed with. Its
 // errors have a class.
 func (c Config) Credentials() (func(context.Context) (aws.Credentials, error), error) {
-	provider, err := c.credentials(webClient())
+	provider, err := c.credentials(c.web())
 	if err != nil {
 		return nil, err
 	}
@@ -106,13 +106,15 @@ func (c Config) NamedRegion() (string, error) {
 	return surroundings.Region, nil
 }
 
-// webClient makes a client that follows no redirect, which could take signed requests to somebody else.
-func webClient() *http.Client {
-	return &http.Client{
-		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: concurrency,
-			IdleConnTimeout: time.Minute, TLSHandshakeTimeout: 10 * time.Second},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+// web makes a client that follows no redirect, which could take signed requests to somebody else.
+func (c Config) web() *http.Client {
+	way := c.HTTP
+	if way == nil {
+		way = &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: concurrency,
+			IdleConnTimeout: time.Minute, TLSHandshakeTimeout: 10 * time.Second}
 	}
+	return &http.Client{Transport: way,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
 // tokenService says where roles are assumed: never at the endpoint of Route 53, which would be shown a token that is

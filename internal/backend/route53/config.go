@@ -2,6 +2,7 @@ package route53
 
 import (
 	"cmp"
+	"net/http"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -24,6 +25,8 @@ type Config struct {
 	Endpoint string
 	// STSEndpoint is the URL of the service that roles are assumed at; "" is the region's own.
 	STSEndpoint string
+	// HTTP is the way to both; nil: a transport of the client's own. Chain asks its surroundings in a way of its own.
+	HTTP http.RoundTripper
 }
 
 // DefaultRegion is what requests are signed for where nothing names a region: that of Gardener's controllers.
