@@ -98,9 +98,9 @@ func RandomFaults(r *rand.Rand, l Life, effects []string) Life {
 		return l
 	}
 	one := func(kinds ...Kind) Fault { return named(kinds[r.IntN(len(kinds))], effects, r.IntN(len(effects))) }
-	l.Fault = one(CrashBefore, CrashAfter, Pause)
+	l.Fault = one(CrashBefore, CrashAfter, Pause, PauseAfter)
 	if r.IntN(3) == 0 {
-		l.Then = []Fault{one(CrashBefore, CrashAfter, ShortPause, Pause, LongPause)}
+		l.Then = []Fault{one(CrashBefore, CrashAfter, ShortPause, Pause, PauseAfter, LongPause)}
 	}
 	return l
 }
