@@ -226,8 +226,7 @@ func (a *author) trouble() {
 		if a.IntN(2) == 0 {
 			of = a.choose([]string{"status", a.choose(kinds), a.choose(kinds) + "/status"}) + " "
 		}
-		a.step("failing "+a.choose(failures)+" "+a.choose([]string{"before", "after"})+" "+of+a.choose([]string{"1s", "30s"}),
-			"")
+		a.step("failing "+a.choose(failures)+" "+a.choose(moments)+" "+of+a.choose([]string{"1s", "30s"}), "")
 	case 2:
 		a.step("gone "+a.choose([]string{"5s", "3m"}), "")
 	}
