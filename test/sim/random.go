@@ -16,7 +16,7 @@ type author struct {
 	steps []Step
 	// objects: no name is used twice, as what becomes of an object that is being deleted depends on when it is written
 	made    int
-	late    string
+	lasting string            // trouble that does not end by itself, but for how long things are late
 	mending bool              // what is written now ends what was wrong
 	said    map[string]string // of objects in namespaces, by kind and name
 	watched []string          // resources that operators watch beside those of dialects
@@ -203,12 +203,12 @@ func (a *author) trouble() {
 	kinds := []string{"zones", "records", "backends", "dnsrecords", "dnsclasses", "secrets", "zoneslices", "namespaces",
 		"dnszones", "bind9instances", "pods", "deployments"}
 	kinds = append(kinds, a.watched...)
-	many := 6
+	many := 7
 	if len(a.watched) > 0 {
-		many = 7
+		many = 8
 	}
 	switch a.IntN(many) {
-	case 6:
+	case 7:
 		a.step("unread "+a.choose(a.watched)+" "+a.choose([]string{"10s", "5m"}), "")
 	case 3:
 		a.step("expire "+a.choose(kinds), "")
@@ -218,9 +218,9 @@ func (a *author) trouble() {
 	case 5:
 		a.step("absent "+a.choose([]string{"1s", "30s", "5m"}), "")
 	case 0:
-		a.ease()
-		a.late = a.choose(kinds)
-		a.step("late "+a.late+" "+a.choose([]string{"1s", "60s", "10m"}), "")
+		a.lasts("late "+a.choose(kinds), "1s", "60s", "10m")
+	case 6:
+		a.lasts("tardy "+a.choose([]string{"status", a.choose(kinds), a.choose(kinds) + "/status"}), "1s", "10s")
 	case 1:
 		of := ""
 		if a.IntN(2) == 0 {
@@ -232,12 +232,19 @@ func (a *author) trouble() {
 	}
 }
 
+// lasts has something be late for one of some times, until the next such trouble begins, or this is eased.
+func (a *author) lasts(what string, times ...string) {
+	a.ease()
+	a.lasting = what
+	a.step(what+" "+a.choose(times), "")
+}
+
 // ease ends the trouble that does not end by itself.
 func (a *author) ease() {
-	if a.late != "" {
-		a.mended(func() { a.step("late "+a.late+" 0s", "") })
+	if a.lasting != "" {
+		a.mended(func() { a.step(a.lasting+" 0s", "") })
 	}
-	a.late = ""
+	a.lasting = ""
 }
 
 // mended writes steps by which what was wrong ends.
