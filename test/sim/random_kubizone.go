@@ -14,6 +14,7 @@ var (
 		{"bind", "bind", "bindcar", "powerdns", "route53", "cloudflare", "extdns"},
 		{"bind", "powerdns", "route53", "webhook", "blind", "extdns"},
 	}
+	foreigns = [2]string{"Delete", "Keep"} // what either does with foreign sets
 	backings = []string{"[{name: one}]", "[{name: two}]", "[{name: one}, {name: two}]"}
 )
 
@@ -27,6 +28,7 @@ type zoneLife struct {
 	foul    [2]bool        // whether something is wrong with a server
 	refused [2]string      // the name that it does not take
 	kept    bool           // yesterday's content
+	braked  [2]bool        // whether a Backend holds deletions
 	own     bool           // the first server is that of the operators
 }
 
@@ -36,7 +38,7 @@ func newZoneLife(a *author) *zoneLife { return &zoneLife{author: a, domain: map[
 // a third of the lives the first are the operators' own.
 func (a *zoneLife) prepare() {
 	a.own = a.IntN(3) == 0 && len(a.watched) == 0 // there are lives enough of the operators' own, which cost more
-	for i, foreign := range []string{"Delete", "Keep"} {
+	for i, foreign := range foreigns {
 		kind := a.choose(kindsOfServers[i])
 		for _, d := range domains {
 			records := ""
@@ -46,13 +48,7 @@ func (a *zoneLife) prepare() {
 			a.step("server "+address(i)+" "+key(0)+" "+d+" "+kind, records)
 		}
 		a.secret(i, 0)
-		a.step("apply", fmt.Sprintf(`apiVersion: zonefold.dev/v1alpha1
-kind: Backend
-metadata: {name: %s}
-spec:
-  default: %t
-  foreign: %s
-  %s`, backendName(i), i == 0, foreign, a.reached(i)))
+		a.backend(i, "")
 	}
 	for i, d := range domains {
 		a.step("apply", fmt.Sprintf(`apiVersion: kubi.zone/v1alpha1
@@ -82,6 +78,17 @@ spec:
   reverse: {from: ["*"]}
   delegations: []`
 
+// backend has a server's Backend protect what it says, which may be nothing.
+func (a *zoneLife) backend(server int, protection string) {
+	a.step("apply", fmt.Sprintf(`apiVersion: zonefold.dev/v1alpha1
+kind: Backend
+metadata: {name: %s}
+spec:
+  default: %t
+  foreign: %s
+  %s%s`, backendName(server), server == 0, foreigns[server], a.reached(server), protection))
+}
+
 // reached is what the spec of a server's Backend says of the server.
 func (a *zoneLife) reached(server int) string {
 	if server == 0 && a.own {
@@ -106,13 +113,15 @@ data: {key: %s}`, backendName(server), encoded(key(version))))
 
 // turn is one thing that happens.
 func (a *zoneLife) turn() {
-	many := 14
+	many := 15
 	if a.own {
-		many = 16
+		many = 17
 	}
 	switch a.IntN(many) {
-	case 14, 15:
+	case 15, 16:
 		a.update()
+	case 14:
+		a.brake(a.IntN(2))
 	case 13:
 		a.leave()
 	case 0:
@@ -247,8 +256,22 @@ func (a *zoneLife) mendOne(server int) {
 }
 
 func (a *zoneLife) mend() {
-	a.mendOne(0)
-	a.mendOne(1)
+	for i := range 2 {
+		a.mendOne(i)
+		if a.braked[i] {
+			a.brake(i)
+		}
+	}
+}
+
+// brake has a Backend hold deletions, or let those go that it holds.
+func (a *zoneLife) brake(server int) {
+	a.braked[server] = !a.braked[server]
+	if a.braked[server] {
+		a.backend(server, "\n  protection: {maxDeletedPercent: 0, minDeleted: 1}")
+	} else {
+		a.mended(func() { a.backend(server, "") })
+	}
 }
 
 // yesterday has a server keep what it has, or come back with it: at a calm moment, as what is under way then goes one
