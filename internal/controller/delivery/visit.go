@@ -23,6 +23,7 @@ type visit struct {
 	was     standing
 	claims  []zone.ID // to be told
 	waiting []rr.Key  // sets whose claims are to be told
+	frozen  bool      // the Zone is: what is published of it may be known only since this visit
 }
 
 type (
@@ -150,7 +151,7 @@ func (v *visit) end(st *state) effect {
 		z.lacks = st.places.lacking(z, v.wanted, v.stored.Refs)
 	}
 	news := z.differs(v.was)
-	v.waiting = append(v.waiting, l.told()...)
+	v.waiting, v.frozen = append(v.waiting, l.told()...), z.frozen != nil
 	var unserved *engine.Feed
 	if live && l != nil && len(v.wanted) == 0 {
 		unserved = l.feed
@@ -161,6 +162,9 @@ func (v *visit) end(st *state) effect {
 // tell tells of what was done, and stores where the Zone is.
 func (v *visit) tell(ctx context.Context, hold []Delivered, unserved *engine.Feed, news bool) error {
 	v.settled(v.claims)
+	if v.frozen {
+		v.republished(v.id)
+	}
 	v.tellWaiting(v.id, v.waiting)
 	if unserved != nil {
 		if _, err := unserved.Mint(ctx); err != nil {
