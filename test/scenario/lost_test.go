@@ -89,7 +89,8 @@ const acceptedBy = `{"parents":[{"parentRef":{"name":"gate"},"controllerName":"e
 	`"status":"True","reason":"R","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]}]}`
 
 // TestSourcesThatCannotBeRead takes from an operator, while it runs and while it starts, what it reads sources from. A
-// resolver hears nothing of it.
+// resolver hears nothing of it. What goes with a definition that comes back without it is lived in virtual time
+// (short/sources-without-a-definition.txtar).
 func TestSourcesThatCannotBeRead(t *testing.T) {
 	s := newStage(t)
 	s.lacks = "is forbidden" // an API server that starts forbids everything before it has read the roles
@@ -119,8 +120,10 @@ func TestSourcesThatCannotBeRead(t *testing.T) {
 	s.step("the definition of Gateways is gone, and all Gateways with it, and comes back", func() {
 		s.kubectl("delete", "crd/gateways.gateway.networking.k8s.io")
 		s.unread("Gateway")
+		s.counts("unread_kinds", 1)
 		s.gatewayAPI()
 		s.gatewayAt("192.0.2.7")
+		s.counts("unread_kinds", 0)
 	})
 	s.step("the right to read Services is gone, and the API server starts again", func() {
 		s.sourceRights("services")
@@ -143,89 +146,6 @@ func TestSourcesThatCannotBeRead(t *testing.T) {
 		s.answers("old.example.org. A")
 		s.status("service/web", "a", `{"loadBalancer":{"ingress":[{"ip":"192.0.2.2"}]}}`)
 		s.answers("web.example.org. A", "192.0.2.2")
-	})
-}
-
-// TestSourcesWithoutDefinitions takes from an operator the definition of routes, and all routes with it, while it runs
-// and before it starts. A resolver hears nothing of it, until the definition is back without a route.
-func TestSourcesWithoutDefinitions(t *testing.T) {
-	s := newStage(t)
-	s.lacks = "is forbidden" // while the definition comes back
-	s.gatewayAPI()
-	s.sourceRights()
-	s.bind = s.startBIND("example.org.")
-	s.backend("b", "", s.bind)
-	start := func() { s.start("--source=service,gateway-httproute") }
-	start()
-	s.apply(`zone a/org: {domainName: example.org., backendRefs: [{name: ~b}], delegations: [{records: [{pattern: "*"}]}]}`)
-	s.manifest(fmt.Sprintf(balancer, "a", "web", "web.example.org"))
-	s.status("service/web", "a", `{"loadBalancer":{"ingress":[{"ip":"192.0.2.1"}]}}`)
-	s.gatewayAt("192.0.2.7")
-	stays := map[string]string{"web.example.org. A": "192.0.2.1"}
-	for _, name := range []string{"api", "shop", "blog"} {
-		s.route(name)
-		s.accepted(name)
-		stays[name+".example.org. A"] = "192.0.2.7"
-	}
-	for question, data := range stays {
-		s.answers(question, data)
-	}
-	s.ready("zone a/org")
-	lose := func() { s.kubectl("delete", "crd/httproutes.gateway.networking.k8s.io") }
-	// returns brings the definition back, and some routes, which nobody has accepted yet. The operator may not read them
-	// before all are there: to it, what is not there by then is gone.
-	returns := func(routes ...string) {
-		s.sourceRights("httproutes")
-		s.gatewayAPI()
-		for _, name := range routes {
-			s.route(name)
-		}
-		s.sourceRights()
-	}
-	other := func(address string) {
-		s.apply(`record a/other: {domainName: other.example.org., type: A, rdata: ` + address + `}`)
-		s.answers("other.example.org. A", address)
-	}
-
-	s.step("while it runs", func() {
-		calm := s.steady(stays)
-		lose()
-		s.unread("HTTPRoute")
-		s.counts("unread_kinds", 1)
-		other("192.0.2.20")
-		calm()
-		delete(stays, "blog.example.org. A")
-		calm = s.steady(stays)
-		returns("api", "shop")
-		s.answers("blog.example.org. A")
-		s.counts("unread_kinds", 0)
-		calm()
-		s.kubectl("delete", "httproute/shop", "-n", s.prefix+"a")
-		s.answers("shop.example.org. A")
-		s.route("shop")
-		s.accepted("shop")
-		s.answers("shop.example.org. A", "192.0.2.7")
-	})
-	s.step("before it starts", func() {
-		s.kubectl("delete", "events", "--all", "-n", testoperator.Namespace)
-		s.ready("zone a/org")
-		calm := s.steady(stays)
-		s.op.Kill()
-		lose()
-		start()
-		other("192.0.2.21")
-		s.unread("HTTPRoute")
-		if !s.op.Ready() {
-			s.t.Error("it is not ready")
-		}
-		calm()
-		delete(stays, "shop.example.org. A")
-		calm = s.steady(stays)
-		returns("api")
-		s.answers("shop.example.org. A")
-		calm()
-		s.kubectl("delete", "httproute/api", "-n", s.prefix+"a")
-		s.answers("api.example.org. A")
 	})
 }
 
