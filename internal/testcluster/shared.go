@@ -2,9 +2,11 @@ package testcluster
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -28,6 +30,12 @@ const gcPercent = 400
 // cluster with these CRDs, which is started by the first of them and ended here. Paths count from the package's folder.
 func Main(m *testing.M, crds ...string) int {
 	return MainWith(m, Options{CRDs: crds})
+}
+
+// AtOnce has so many tests of a package run side by side of those that are parallel, instead of as many as there are
+// processors: they wait most of the time. Call it from TestMain, before the flags are parsed: -parallel overrides it.
+func AtOnce(tests int) {
+	_ = flag.Set("test.parallel", strconv.Itoa(tests)) // every test has this flag
 }
 
 // MainWith is [Main] for a cluster with options.

@@ -20,10 +20,11 @@ import (
 )
 
 // atOnce is how many tests run side by side: they wait most of the time. The node has room for the pods of as many.
-const atOnce = "7"
+const atOnce = 7
 
 func TestMain(m *testing.M) {
 	log.SetLogger(logr.Discard()) // of the client
+	testcluster.AtOnce(atOnce)
 	flag.Parse()
 	code, err := run(m)
 	if err != nil {
@@ -34,9 +35,6 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) (code int, err error) {
-	if err := flag.Set("test.parallel", atOnce); err != nil {
-		return 1, err
-	}
 	archives, err := images.Archives(context.Background(), os.Stderr, images.Command)
 	if err != nil {
 		return 1, err
