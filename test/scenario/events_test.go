@@ -7,6 +7,7 @@ import (
 
 func TestEverythingHappensByEvents(t *testing.T) {
 	s := newKubizone(t)
+	s.sideBySide()
 
 	s.run("a Zone that comes after its Records takes them", func(s *scene) {
 		s.serve("example.org.")

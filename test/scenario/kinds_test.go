@@ -80,6 +80,7 @@ func (k kind) tell(s *scene, password string) {
 func TestEveryKindOfServer(t *testing.T) {
 	s := newStage(t)
 	s.start()
+	s.sideBySide()
 	knot, powerDNS, bind := kinds()
 	for _, k := range []kind{knot, powerDNS} { // BIND is everywhere else
 		s.run(k.name+" has what is created, changed and withdrawn", func(s *scene) { k.life(s) })

@@ -55,6 +55,7 @@ func TestLeftBehind(t *testing.T) {
 			s.answers("other.example.org. A", "203.0.113.9")
 		})
 
+	s.sideBySide()
 	s.run("a Zone goes at once when somebody asks for it, and another of its name takes it over", func(s *scene) {
 		s.bind = s.startBIND("example.org.")
 		s.backend("b", "", s.bind)

@@ -34,6 +34,7 @@ import (
 
 func TestMain(m *testing.M) {
 	log.SetLogger(logr.Discard()) // of the client
+	testcluster.AtOnce(4)
 	code := testcluster.MainWith(m, testcluster.Options{
 		ControllerManager: true, CRDs: []string{"../../config/crd"}, NodeGrace: nodeGrace,
 		// Some clusters ask for the right to set finalizers before an owner may block its deletion.
@@ -92,6 +93,7 @@ type scene struct {
 	word   string
 	prefix string             // of namespaces and Backends
 	bind   *nameserver.Server // the one of this test, if it has one
+	beside bool               // its scenes run side by side
 }
 
 var scenes atomic.Int64
@@ -142,9 +144,16 @@ func newScene(t *testing.T, st *stage) *scene {
 	return &scene{stage: st, t: t, ctx: ctx, word: word, prefix: word + "-"}
 }
 
+// sideBySide has the scenes that follow, up to the end of the test, run beside each other: they wait most of the time.
+// None of them ends the operator, or looks at what it does for others.
+func (s *scene) sideBySide() { s.beside = true }
+
 // run plays a scene with names of its own in the same test.
 func (s *scene) run(sentence string, play func(s *scene)) {
 	s.t.Run(sentence, func(t *testing.T) {
+		if s.beside {
+			t.Parallel()
+		}
 		sub := newScene(t, s.stage)
 		sub.bind = s.bind
 		play(sub)

@@ -81,6 +81,31 @@ func TestProviders(t *testing.T) {
 	t.Cleanup(s.keepsSecrets)
 	s.start()
 
+	for _, v := range services(t) {
+		s.run("a Zone lives in "+v.name+", beside what others have there, and leaves it as it was", v.livesIn)
+	}
+
+	s.run("a restart finds everything as it was, and writes nothing", func(s *scene) {
+		server, account, _ := s.route53()
+		id := account.AddZone(s.text("example.org"), false)
+		s.aws(server, "")
+		s.apply(www("b"))
+		s.ready("zone a/org", "record a/www", "backend b")
+		before, changes := s.get("backend b").GetResourceVersion(), server.Count("ChangeResourceRecordSets")
+		s.op.Stop()
+		s.start()
+		s.apply(`record a/new: {domainName: new.example.org., type: A, rdata: 192.0.2.3}`)
+		s.at(server, id, "new.example.org.", "A", "192.0.2.3")
+		if n := server.Count("ChangeResourceRecordSets") - changes; n != 1 {
+			s.t.Errorf("%d batches were sent for one new set", n)
+		}
+		s.ready("zone a/org", "record a/new")
+		if after := s.get("backend b").GetResourceVersion(); after != before {
+			s.t.Errorf("the Backend was written to: its version is %s and was %s", after, before)
+		}
+	})
+
+	s.sideBySide()
 	s.run("a Zone lives in Route 53, beside what others have there, and leaves it as it was", func(s *scene) {
 		server, account, _ := s.route53()
 		private, id := account.AddZone(s.text("example.org"), true), account.AddZone(s.text("example.org"), false)
@@ -215,10 +240,6 @@ func TestProviders(t *testing.T) {
 			s.answersAt(server.Server, "www.example.org. A")
 		})
 
-	for _, v := range services(t) {
-		s.run("a Zone lives in "+v.name+", beside what others have there, and leaves it as it was", v.livesIn)
-	}
-
 	s.run("what cannot be used says why", func(s *scene) {
 		s.apply("backend b: {provider: {type: rout53}}")
 		s.cond("backend b", "Ready", "False NotSupported", `the provider type "rout53" is unknown; it must be one of aws-route53`)
@@ -229,25 +250,5 @@ func TestProviders(t *testing.T) {
 		s.cond("backend b", "Ready", "False InvalidSpec",
 			"the Secret has no value for AWS_SECRET_ACCESS_KEY or secretAccessKey; it has AWS_ACCESS_KEY_ID",
 			`"endpoit" is not a setting of this service; there are endpoint`)
-	})
-
-	s.run("a restart finds everything as it was, and writes nothing", func(s *scene) {
-		server, account, _ := s.route53()
-		id := account.AddZone(s.text("example.org"), false)
-		s.aws(server, "")
-		s.apply(www("b"))
-		s.ready("zone a/org", "record a/www", "backend b")
-		before, changes := s.get("backend b").GetResourceVersion(), server.Count("ChangeResourceRecordSets")
-		s.op.Stop()
-		s.start()
-		s.apply(`record a/new: {domainName: new.example.org., type: A, rdata: 192.0.2.3}`)
-		s.at(server, id, "new.example.org.", "A", "192.0.2.3")
-		if n := server.Count("ChangeResourceRecordSets") - changes; n != 1 {
-			s.t.Errorf("%d batches were sent for one new set", n)
-		}
-		s.ready("zone a/org", "record a/new")
-		if after := s.get("backend b").GetResourceVersion(); after != before {
-			s.t.Errorf("the Backend was written to: its version is %s and was %s", after, before)
-		}
 	})
 }

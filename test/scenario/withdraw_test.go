@@ -96,6 +96,7 @@ func TestRejectedRecords(t *testing.T) {
 func TestWithdrawal(t *testing.T) {
 	s := newStage(t)
 	s.start()
+	s.sideBySide()
 
 	s.run("a Zone that is deleted while its server is down says why it stays, and goes when the server is back",
 		func(s *scene) {
