@@ -10,7 +10,7 @@ SOAK        ?= 5m
 LIVES       ?= 1000
 SEED        ?= 1
 VERSION     ?= dev
-LONGEST     := ./test/scenario ./internal/controller/bindy/... ./cmd/operator # begin first, or they end alone
+LONGEST     := ./test/scenario ./internal/controller/bindy/... ./cmd/operator ./test/chart # begin first, or they end alone
 AT_ONCE     := $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN)) # packages: half of them wait for servers at any time
 PEERS_OUT   := $(or $(BENCH_OUT),dist/peers.json)
 HUGO        := go tool -modfile=tools/site/go.mod hugo --source site
