@@ -47,28 +47,6 @@ func TestTwoThatSwapNames(t *testing.T) {
 	w.holds(h, "A a.example.com 300 192.0.2.1", "CNAME b.example.com 300 example.net")
 }
 
-// TestWhoGoesDoesNotWaitForASuccessor has the one who gets a record next be refused by the server.
-func TestWhoGoesDoesNotWaitForASuccessor(t *testing.T) {
-	h := newHook(t, "")
-	w := newWorld(t)
-	w.class("dns", h.URL)
-	w.record("one", "dns", "A www example.com 192.0.2.1")
-	w.until("one", "Created True RecordCreated")
-	w.younger()
-	w.record("two", "dns", "A www example.com 192.0.2.66")
-	w.until("two", "Error False InvalidConfiguration")
-	h.refuses("192.0.2.66")
-	w.stop()
-	w.delete("one")
-	w.start()
-	w.until("one", "gone")
-	w.until("two", "Error False ValidationFailed")
-	w.holds(h)
-	h.answers(nil)
-	w.record("two", "dns", "A www example.com 192.0.2.6")
-	w.holds(h, "A www.example.com 300 192.0.2.6")
-}
-
 // TestTwoOperationsAtOneNameHaveRetriesOfTheirOwn has the removal for who goes fail, and the upsert for who comes be
 // refused.
 func TestTwoOperationsAtOneNameHaveRetriesOfTheirOwn(t *testing.T) {
