@@ -42,21 +42,6 @@ func (w *world) troubled(times int) {
 // always is more often than any test asks.
 const always = 1 << 30
 
-// TestASearchThatFailsIsTriedAgain has one of two records for a set go while the account of the other one does not
-// answer for a moment.
-func TestASearchThatFailsIsTriedAgain(t *testing.T) {
-	s := startPowerDNS(t, "example.org")
-	w := newWorld(t)
-	w.unsettled(s)
-	w.troubled(1)
-	w.start()
-	w.delete("one")
-	w.until("one", "gone")
-	if got := w.dig(s, "A api.example.org"); got != "120 192.0.2.2" {
-		t.Errorf("two says %q, and the server has %q", w.says("two"), got)
-	}
-}
-
 // TestZonesWaitForASearchThatFails has a start not be over before it is known where the sets are.
 func TestZonesWaitForASearchThatFails(t *testing.T) {
 	s := startPowerDNS(t, "example.org")
