@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"runtime/pprof"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -95,7 +96,9 @@ func TestAClassThatComesBackWhileACallIsUnderWay(t *testing.T) {
 		}
 		h.ServeHTTP(rw, r)
 	}))
-	t.Cleanup(slow.Close)
+	t.Cleanup(slow.Close) // which waits for the call
+	answer := sync.OnceFunc(func() { close(release) })
+	t.Cleanup(answer)
 	w := newWorld(t)
 	w.class("dns", slow.URL)
 	w.record("it", "dns", "A www example.com 192.0.2.1")
@@ -104,7 +107,7 @@ func TestAClassThatComesBackWhileACallIsUnderWay(t *testing.T) {
 	w.until("it", "Error False DNSClassNotFound")
 	w.class("dns", slow.URL, "defaultTTL: 60")
 	w.classSays("dns", "Healthy True ServerHealthy")
-	close(release)
+	answer()
 	w.holds(h, "A www.example.com 60 192.0.2.1")
 	w.settled("it", "dns")
 	if got := most.Load(); got != 1 {
