@@ -195,7 +195,7 @@ func (s *search) short(t *testing.T, dialect string, seed uint64) (all []trial) 
 			l.Seed = seed // messages take otherwise long
 		}
 		all = append(all, trial{"short/" + filepath.Base(file), 1, func(t *testing.T) string {
-			out, err := s.live(t, l)
+			out, err := outcome(t, l, s.kinds)
 			if err != nil {
 				return err.Error()
 			}
@@ -205,18 +205,12 @@ func (s *search) short(t *testing.T, dialect string, seed uint64) (all []trial) 
 	return all
 }
 
-// live lives the life of a file. Its steps count on the Leases that it has in other tests.
-func (s *search) live(t *testing.T, l sim.Life) (sim.Outcome, error) {
-	t.Helper()
-	return bubble(t, l, s.kinds, renewals(l).live)
-}
-
 // outcome is what comes of the life of a file without a fault.
 func (s *search) outcome(t *testing.T, name string, l sim.Life) sim.Outcome {
 	t.Helper()
 	name += " " + os.Getenv(mutation)
 	if _, lived := s.calm[name]; !lived {
-		out, err := s.live(t, l)
+		out, err := outcome(t, l, s.kinds)
 		if err != nil {
 			out.Wrong = append(out.Wrong, err.Error())
 		}
@@ -229,7 +223,7 @@ func (s *search) outcome(t *testing.T, name string, l sim.Life) sim.Outcome {
 func (s *search) unlike(t *testing.T, name string, l sim.Life) string {
 	t.Helper()
 	calm := s.outcome(t, name, l.Calm())
-	out, err := s.live(t, l)
+	out, err := outcome(t, l, s.kinds)
 	if err != nil {
 		return err.Error()
 	}
@@ -257,6 +251,7 @@ func (s *search) random(t *testing.T, seed uint64) trial {
 		if len(calm.Wrong) > 0 {
 			return strings.Join(calm.Wrong, "\n")
 		}
-		return failure(t, sim.RandomFaults(random, l, calm.Effects), s.kinds, calm)
+		what, _ := failure(t, sim.RandomFaults(random, l, calm.Effects), s.kinds, calm)
+		return what
 	}}
 }

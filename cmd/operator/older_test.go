@@ -39,7 +39,7 @@ func TestALifeWithOlderDefinitions(t *testing.T) {
 					t.Parallel()
 					kinds := without(t, whole, text, field)
 					if needed(decoded(t, text), field) {
-						_, err := bubble(t, l, kinds, renewals(l).live)
+						_, err := outcome(t, l, kinds)
 						if err == nil || !strings.Contains(err.Error(), "lacks status."+field) {
 							t.Errorf("an operator ends with %v", err)
 						}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -64,17 +63,18 @@ func randomLives(t *testing.T, lives, seed int, dialect string) {
 				if slices.ContainsFunc(isServed, func(says string) bool { return strings.Contains(calm.State, says) }) {
 					served.Add(1)
 				}
-				what := strings.Join(calm.Wrong, "\n")
+				what, ways := strings.Join(calm.Wrong, "\n"), calm.Ways(sim.Outcome{State: calm.State})
 				if what == "" {
 					l = sim.RandomFaults(random, l, calm.Effects)
-					what = failure(t, l, kinds, calm)
+					what, ways = failure(t, l, kinds, calm)
+				} else {
+					l = l.Calm()
 				}
 				if what != "" {
-					t.Error(what)
-					short := sim.Shrink(l, func(l sim.Life) (sim.Life, bool) {
-						return failing(t, l, kinds, calm.Wrong)
-					})
-					t.Logf("in short, to be kept in test/sim/testdata/short:\n%s", short.Format())
+					t.Errorf("%d steps: %s", len(l.Steps), what)
+					short, times := inShort(t, l, kinds, ways)
+					t.Logf("in short, %d steps, which fails %d times of ten, to be kept in test/sim/testdata/short:\n%s",
+						len(short.Steps), times, short.Format())
 				}
 			})
 		}
@@ -158,71 +158,18 @@ func differ(a, b []string) int {
 	return min(len(a), len(b))
 }
 
-// failing looks for a fault of the same kind, at an effect of the same name, that a life goes wrong with and not
-// without; if what was wrong was so without a fault, for the same. Of two faults it leaves one out if it can.
-func failing(t *testing.T, l sim.Life, kinds *sim.Kinds, before []string) (sim.Life, bool) {
-	t.Helper()
-	fault := l.Fault
-	calm, err := outcome(t, l.Calm(), kinds)
-	switch {
-	case err != nil:
-		return l, false // no such life
-	case fault.Kind == sim.None:
-		return l, slices.ContainsFunc(calm.Wrong, func(wrong string) bool { return slices.Contains(before, wrong) })
-	case len(calm.Wrong) > 0:
-		return l, false // that is something else
-	}
-	if len(l.Then) > 0 {
-		for _, alone := range []sim.Fault{l.Fault, l.Then[0]} {
-			one := l
-			if one.Fault, one.Then = alone, nil; failure(t, one, kinds, calm) != "" {
-				return one, true
-			}
-		}
-	}
-	if failure(t, l, kinds, calm) != "" {
-		return l, true
-	}
-	for l.Fault.At = 1; l.Fault.At <= occurrences(calm.Effects, fault.Effect); l.Fault.At++ {
-		if l.Fault.At != fault.At && failure(t, l, kinds, calm) != "" {
-			return l, true
-		}
-	}
-	return l, false
-}
-
-func occurrences(all []string, of string) (n int) {
-	for _, one := range all {
-		if one == of {
-			n++
-		}
-	}
-	return n
-}
-
-// failure says what is wrong with a life that is calm without its faults and its troubles.
-func failure(t *testing.T, l sim.Life, kinds *sim.Kinds, calm sim.Outcome) string {
+// failure says what is wrong with a life that is calm without its faults and its troubles, and in which ways it is.
+func failure(t *testing.T, l sim.Life, kinds *sim.Kinds, calm sim.Outcome) (what string, ways []string) {
 	t.Helper()
 	out, err := outcome(t, l, kinds)
 	if err != nil {
-		return err.Error()
+		return err.Error(), []string{sim.Way(err.Error())}
 	}
-	// that of a zone that was never delivered, or withdrawn, is nobody's
-	soa := regexp.MustCompile(`(?m)^ [^ ]+ [0-9]+ .*\n`)
-	diff := cmp.Diff(soa.ReplaceAllString(calm.State, ""), soa.ReplaceAllString(out.State, ""))
-	if diff == "" && len(out.Wrong) == 0 {
-		return ""
+	if ways = out.Ways(calm); len(ways) == 0 {
+		return "", nil
 	}
-	return fmt.Sprintf("%s %v\n%s\n%s", l.Fault, l.Then, strings.Join(out.Wrong, "\n"), diff)
-}
-
-func outcome(t *testing.T, l sim.Life, kinds *sim.Kinds) (out sim.Outcome, err error) {
-	t.Helper()
-	often := renewals(l)
-	if !l.Alone() {
-		often = renewal{50, 40, 20}
-	}
-	return bubble(t, l, kinds, often.live)
+	return fmt.Sprintf("%s %v\n%s\n%s", l.Fault, l.Then, strings.Join(out.Wrong, "\n"), cmp.Diff(calm.End(), out.End())),
+		ways
 }
 
 // seconds is the processors' time that this process has had.

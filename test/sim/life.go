@@ -82,6 +82,8 @@ const (
 //	clock -2h                                 the API server's clock jumps
 //	verbose 50ms                              operators log each verdict from now on, and that takes so long
 //	seed 17                                   how long each message takes
+//	lease 50s 40s 20s                         for how long an operator leads, tries to go on, and waits between two
+//	                                          tries, if another one may take over
 //	fault crash after 37                      what goes wrong: see Fault; "crash after 3 NAME" is at the third effect
 //	                                          of this name
 type Life struct {
@@ -90,6 +92,7 @@ type Life struct {
 	Fault Fault
 	Then  []Fault // further ones
 	Seed  uint64  // of how long messages take
+	Lease Lease
 
 	Rights  *Rights  // what operators may do; nil: everything
 	Reviews *Reviews // who is asked before objects are stored; nil: nobody
@@ -99,11 +102,16 @@ type Life struct {
 	Unsucceeded bool
 }
 
+// A Lease is for how long an operator leads, tries to go on, and waits between two tries. The zero one is what operators
+// have by themselves.
+type Lease [3]time.Duration
+
 // A Step is one thing that happens.
 type Step struct {
 	Text  string // such as "delete Record a/www"
 	Data  []byte
-	mends bool // what was wrong ends: a random life that is made shorter keeps it
+	mends bool // what was wrong ends: see Shrink
+	turn  int  // of a random life, in which it is; 0: none
 }
 
 // ParseLife reads a life.
@@ -118,6 +126,8 @@ func ParseLife(text []byte) (Life, error) {
 			err = l.meet(words[1:])
 		case "seed":
 			l.Seed, err = strconv.ParseUint(words[len(words)-1], 10, 64)
+		case "lease":
+			l.Lease, err = parseLease(words[1:])
 		default:
 			l.Steps = append(l.Steps, Step{Text: f.Name, Data: f.Data})
 		}
@@ -126,6 +136,19 @@ func ParseLife(text []byte) (Life, error) {
 		}
 	}
 	return l, nil
+}
+
+// parseLease reads what Format writes of a Lease.
+func parseLease(words []string) (lease Lease, err error) {
+	if len(words) != len(lease) {
+		return lease, fmt.Errorf("a lease has %d durations, not %q", len(lease), words)
+	}
+	for i, word := range words {
+		if lease[i], err = time.ParseDuration(word); err != nil {
+			return Lease{}, err
+		}
+	}
+	return lease, nil
 }
 
 // meet adds a fault.
@@ -144,6 +167,9 @@ func (l Life) Format() []byte {
 	out := &txtar.Archive{Comment: []byte(l.Name + "\n")}
 	if l.Seed != 0 {
 		out.Files = append(out.Files, txtar.File{Name: "seed " + strconv.FormatUint(l.Seed, 10)})
+	}
+	if l.Lease != (Lease{}) {
+		out.Files = append(out.Files, txtar.File{Name: fmt.Sprintf("lease %v %v %v", l.Lease[0], l.Lease[1], l.Lease[2])})
 	}
 	for _, s := range l.Steps {
 		out.Files = append(out.Files, txtar.File{Name: s.Text, Data: s.Data})

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // An author writes a random life. Whoever writes about one dialect has one.
@@ -18,6 +19,7 @@ type author struct {
 	made    int
 	lasting string            // trouble that does not end by itself, but for how long things are late
 	mending bool              // what is written now ends what was wrong
+	now     int               // the turn that is being written, from 1 on; 0: none
 	said    map[string]string // of objects in namespaces, by kind and name
 	watched []string          // resources that operators watch beside those of dialects
 }
@@ -58,10 +60,11 @@ func RandomLife(r *rand.Rand, steps int, dialect string) Life {
 	}
 	a.step(begin, "")
 	troubled := a.IntN(3) == 0
-	for range steps {
+	for i := range steps {
 		if troubled && a.IntN(4) == 0 {
 			a.trouble()
 		}
+		a.now = i + 1
 		switch a.IntN(16) {
 		case 0:
 			a.remake(plots)
@@ -70,6 +73,7 @@ func RandomLife(r *rand.Rand, steps int, dialect string) Life {
 		default:
 			plots[a.IntN(len(plots))].turn()
 		}
+		a.now = 0
 		a.step("wait "+a.choose(pauses), "")
 	}
 	a.mended(func() {
@@ -79,7 +83,9 @@ func RandomLife(r *rand.Rand, steps int, dialect string) Life {
 		}
 	})
 	if z, is := plots[0].(*zoneLife); is && troubled && len(plots) == 1 && a.IntN(2) == 0 {
+		a.now = steps + 1
 		z.throttled()
+		a.now = 0
 	}
 	if a.IntN(3) == 0 {
 		for _, p := range plots {
@@ -89,8 +95,12 @@ func RandomLife(r *rand.Rand, steps int, dialect string) Life {
 	if slices.Contains(dialects, "kubizone") && a.IntN(3) == 0 {
 		a.steps = slices.Insert(a.steps, 0, Step{Text: "entries " + a.choose([]string{"2", "4", "8"})})
 	}
-	return Life{Name: "People and servers do what comes to their minds.", Steps: a.steps}
+	return Life{Name: "People and servers do what comes to their minds.", Steps: a.steps, Lease: seldom}
 }
+
+// seldom is the Lease of random lives. It is renewed less often than that of others, and who goes on after a pause of a
+// minute mostly finds that nobody has taken over yet.
+var seldom = Lease{50 * time.Second, 40 * time.Second, 20 * time.Second}
 
 // RandomFaults has a life meet a fault at one of the effects that it has without, or two.
 func RandomFaults(r *rand.Rand, l Life, effects []string) Life {
@@ -124,7 +134,7 @@ func (a *author) step(text, data string) {
 	if data != "" {
 		data += "\n"
 	}
-	a.steps = append(a.steps, Step{text, []byte(data), a.mending})
+	a.steps = append(a.steps, Step{text, []byte(data), a.mending, a.now})
 }
 
 func (a *author) choose(from []string) string { return from[a.IntN(len(from))] }
