@@ -63,7 +63,7 @@ func randomLives(t *testing.T, lives, seed int, dialect string) {
 				if slices.ContainsFunc(isServed, func(says string) bool { return strings.Contains(calm.State, says) }) {
 					served.Add(1)
 				}
-				what, ways := strings.Join(calm.Wrong, "\n"), calm.Ways(sim.Outcome{State: calm.State})
+				what, ways := strings.Join(calm.Wrong, "\n"), calm.Ways(calm)
 				if what == "" {
 					l = sim.RandomFaults(random, l, calm.Effects)
 					what, ways = failure(t, l, kinds, calm)

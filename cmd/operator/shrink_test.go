@@ -37,9 +37,13 @@ func inShort(t *testing.T, l sim.Life, kinds *sim.Kinds, ways []string) (sim.Lif
 	}
 	short := sim.Shrink(l, s.fails)
 	times := 0
-	s.left, s.runs = mostLives, 1
+	s.left, s.runs = 11, 1
+	calm, err := s.live(short.Calm())
+	if err != nil {
+		t.Errorf("what was left is no life: %v", err)
+	}
 	for range 10 {
-		if _, fails := s.fails(short); fails {
+		if s.goesWrong(short, calm) {
 			times++
 		}
 	}
@@ -54,7 +58,7 @@ func (s *shrinker) fails(l sim.Life) (sim.Life, bool) {
 	case err != nil:
 		return l, false // no such life
 	case l.Fault.Kind == sim.None:
-		return l, s.goesWrong(l, sim.Outcome{State: calm.State})
+		return l, s.goesWrong(l, calm)
 	case len(calm.Wrong) > 0:
 		return l, false // that is something else
 	}
