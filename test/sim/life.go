@@ -102,8 +102,8 @@ type Life struct {
 	Unsucceeded bool
 }
 
-// A Lease is for how long an operator leads, tries to go on, and waits between two tries. The zero one is what operators
-// have by themselves.
+// A Lease is for how long an operator leads, tries to go on, and waits between two tries. The zero one is what
+// operators have by themselves.
 type Lease [3]time.Duration
 
 // A Step is one thing that happens.

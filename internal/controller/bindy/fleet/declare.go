@@ -25,11 +25,11 @@ type declarations struct {
 	servers *servers.Servers
 	zones   Zones // nil: servers get no zones
 	clock   func() time.Time
-	told    guarded.Value[startsTold]
+	known   guarded.Value[declared]
 }
 
-// startsTold is, by instance and pod, how often the pod had been started again when its sidecar was told.
-type startsTold map[client.ObjectKey]map[types.UID]int32
+// declared is, by instance and pod, how often the pod had been started again when its sidecar was told.
+type declared map[client.ObjectKey]map[types.UID]int32
 
 // declare tells the sidecar of each pod which zones it has to have before it is ready, once for each start of it. after
 // says when to try again those that could not be told; 0: an event will tell.
@@ -89,7 +89,7 @@ func (d *declarations) declareTo(ctx context.Context, instance client.ObjectKey,
 
 // forget drops what is known of pods that are gone, and returns the rest.
 func (d *declarations) forget(instance client.ObjectKey, pods []corev1.Pod) map[types.UID]int32 {
-	told, unlock := d.told.Lock()
+	told, unlock := d.known.Lock()
 	defer unlock()
 	left := map[types.UID]int32{}
 	for i := range pods {
@@ -98,7 +98,7 @@ func (d *declarations) forget(instance client.ObjectKey, pods []corev1.Pod) map[
 		}
 	}
 	if *told == nil {
-		*told = startsTold{}
+		*told = declared{}
 	}
 	if (*told)[instance] = left; len(left) == 0 {
 		delete(*told, instance)
@@ -107,7 +107,7 @@ func (d *declarations) forget(instance client.ObjectKey, pods []corev1.Pod) map[
 }
 
 func (d *declarations) note(instance client.ObjectKey, pod types.UID, restarts int32) {
-	told, unlock := d.told.Lock()
+	told, unlock := d.known.Lock()
 	defer unlock()
 	if (*told)[instance] == nil {
 		(*told)[instance] = map[types.UID]int32{}
