@@ -32,6 +32,7 @@ const (
 	maxFunction   = 70  // lines, without large literals: a table is not logic
 	largeLiteral  = 8   // lines from which a literal counts as a table
 	maxParameters = 5
+	maxState      = 15 // fields of a type that only its package reaches
 	maxColumns    = 120 // characters of a line, without what stands in a raw string
 )
 
@@ -262,6 +263,10 @@ func TestSizes(t *testing.T) {
 				if lines := file.logicLines(f); lines > maxFunction && !file.isTest {
 					t.Errorf("%s: %s has %d lines, more than %d", file.at(f), f.Name.Name, lines, maxFunction)
 				}
+			case *ast.StructType:
+				if fields := state(f); fields > maxState && !file.isTest && inAny(file.path, []string{"internal"}) {
+					t.Errorf("%s: %d fields of state, more than %d: those that change together are a type", file.at(f), fields, maxState)
+				}
 			case *ast.FuncType:
 				if f.Params.NumFields() > maxParameters {
 					t.Errorf("%s: %d parameters, more than %d: make a struct whose fields are documented", file.at(f),
@@ -271,6 +276,21 @@ func TestSizes(t *testing.T) {
 			return true
 		})
 	}
+}
+
+// state counts the fields that only the package of a type reaches; what is embedded is one.
+func state(s *ast.StructType) (fields int) {
+	for _, f := range s.Fields.List {
+		if len(f.Names) == 0 {
+			fields++
+		}
+		for _, name := range f.Names {
+			if !name.IsExported() {
+				fields++
+			}
+		}
+	}
+	return fields
 }
 
 // TestNothingLocalIsCommitted finds the paths of machines that the repository was written on: they mean nothing

@@ -180,7 +180,7 @@ func TestEveryEffectOfALifeInterrupted(t *testing.T) {
 		file  string
 		every int // how many effects are between those that meet a fault of a kind: each kind has its own
 	}{
-		{"kubizone.txtar", 1}, {"homelab.txtar", 1}, {"gardener.txtar", 1},
+		{"kubizone.txtar", 1}, {"moves.txtar", 1}, {"homelab.txtar", 1}, {"gardener.txtar", 1},
 		{"embedded.txtar", asked(t, "EVERY", 6)}, {"updates.txtar", asked(t, "EVERY", 3)},
 		{"sources.txtar", 1},
 		{"all.txtar", asked(t, "EVERY", 6)}, {"bindy.txtar", asked(t, "EVERY", 18)},

@@ -27,13 +27,11 @@ func (t *tree) find(name dnsname.Name) *node {
 // A node is a name that some object mentions, or one where the ways to such names
 // part; other names have none, so that a long name costs no more than a short one.
 type node struct {
-	tree       *tree
-	name       dnsname.Name
-	depth      int // labels
-	below      int // Zones that ask for names strictly below
-	parent     *node
-	child      *node // the first one; its siblings follow by next
-	prev, next *node
+	tree  *tree
+	name  dnsname.Name
+	depth int // labels
+	below int // Zones that ask for names strictly below
+	kin
 
 	sites  *sites     // the Zones that ask for exactly this name; nil: none does
 	owner  *zoneState // the one of them that has it
@@ -45,6 +43,13 @@ type node struct {
 
 	claim [1]*claimState // what claims and cells need for most names
 	cell1 [1]*cell
+}
+
+// kin are the nodes beside a node.
+type kin struct {
+	parent     *node
+	child      *node // the first one; its siblings follow by next
+	prev, next *node
 }
 
 // sites are the Zones that ask for one name.

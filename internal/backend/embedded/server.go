@@ -97,6 +97,11 @@ type Server struct {
 	replicas replicas
 	opened   atomic.Bool // it answers
 
+	listening
+}
+
+// listening is where a Server listens, until it is closed.
+type listening struct {
 	listeners []net.Listener
 	packets   []*net.UDPConn
 	running   sync.WaitGroup
@@ -116,8 +121,9 @@ func Serve(ctx context.Context, opts Options) (*Server, error) {
 	opts.defaults()
 	s := &Server{
 		opts: opts, limiter: newLimiter(opts.RateLimit),
-		slots: make(chan struct{}, opts.MaxTransfers), turns: make(chan struct{}, maxUpdates), stopping: make(chan struct{}),
+		slots: make(chan struct{}, opts.MaxTransfers), turns: make(chan struct{}, maxUpdates),
 	}
+	s.stopping = make(chan struct{})
 	s.began = opts.Clock.Now()
 	s.notifier.setUp(s)
 	s.conns.SetUp(opts.MaxConns, opts.MaxConnsPerClient)

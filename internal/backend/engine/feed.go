@@ -75,25 +75,31 @@ type feed struct {
 	of        *Feed
 	scheduler *scheduler
 
-	want    Content
-	wantID  string
-	seq     uint64    // 0: nothing published yet
-	at      time.Time // when that was published
-	label   Label     // ID "": none yet
-	stored  Label     // from an earlier run
-	last    uint32    // the highest serial that was used or seen, 0: none
-	given   *given    // shared by the feeds of this zone name; nil for an overlay, which has no serials
-	ended   bool
-	ceiling uint32 // 0: none
-	floor   uint32 // serials before this one label nothing any more; 0: none
-	// the first serial that an earlier run has not used, or used for the stored content only; 0: no earlier run
-	unserved uint32
-	told     bool // every server had the wanted content at one time in this run: none has served what is not known
-	step     uint32
-	raised   time.Time
-	raising  *raise // of the ceiling; nil: none is under way
+	want     Content
+	wantID   string
+	seq      uint64    // 0: nothing published yet
+	at       time.Time // when that was published
+	label    Label     // ID "": none yet
+	stored   Label     // from an earlier run
+	told     bool      // every server had the wanted content at one time in this run: none has served what is not known
 	attached map[*target]int
 	kept     map[string]kept // by attachment
+	ended    bool
+	numbers
+}
+
+// numbers are the serials of a feed.
+type numbers struct {
+	last  uint32 // the highest serial that was used or seen, 0: none
+	given *given // shared by the feeds of this zone name; nil for an overlay, which has no serials
+	floor uint32 // serials before this one label nothing any more; 0: none
+	// the first serial that an earlier run has not used, or used for the stored content only; 0: no earlier run
+	unserved uint32
+
+	ceiling uint32 // 0: none
+	step    uint32 // from a serial to the ceiling that is stored then
+	raised  time.Time
+	raising *raise // nil: none is under way
 }
 
 // NewFeed starts the feed of a zone. Targets are attached to it afterwards (Engine.Attach); nothing is sent before the
@@ -109,8 +115,8 @@ func (e *Engine) NewFeed(c FeedConfig) *Feed {
 }
 
 func (s *scheduler) newFeed(of *Feed, c FeedConfig) *feed {
-	f := &feed{of: of, scheduler: s, last: rr.LaterSerial(c.Serial, c.Ceiling), ceiling: c.Ceiling,
-		attached: map[*target]int{}}
+	f := &feed{of: of, scheduler: s, attached: map[*target]int{},
+		numbers: numbers{last: rr.LaterSerial(c.Serial, c.Ceiling), ceiling: c.Ceiling}}
 	if c.Content != "" && c.Serial != 0 {
 		f.stored = Label{Serial: c.Serial, ID: c.Content}
 	}

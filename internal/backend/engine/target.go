@@ -13,30 +13,50 @@ import (
 // A target is what is to be done at one place that holds one zone, and when. Its worker does it.
 type target struct {
 	spot
-	scheduler *scheduler
-	server    *server
-	run       func() // of its worker
-
+	scheduler   *scheduler
+	server      *server
+	run         func() // of its worker
 	attachments map[string]*attachment
-	dirty       map[rr.Key]struct{} // sets to compare, as the content changed
-	all         bool                // compare every set; dirty is empty then
-	queued      bool
-	paused      bool // in no queue, as the other worker of the place runs; queued is set
-	running     bool
-	again       bool // woken while running
-	forced      bool // and so even after a failure
-	failures    int  // in a row
-	failed      time.Time
-	class       backend.ErrorClass // of the last failure
-	delay       delay
-	audit       time.Time           // when the next one is due; zero: none
-	rest        time.Time           // until then changes gather
-	gone        map[rr.Key]parting  // of an overlay: the sets to delete
-	unproved    map[rr.Key]struct{} // of an overlay: the sets that are to be brought there for the first time
-	sending     []rr.Key            // of an overlay: what the run under way may send
-	incoming    []written           // ledgers of new attachments
-	claimed     []rr.Sets           // the same of those that are exact
-	standing    Standing            // as of the last run
+
+	turn
+	setback
+	comparison
+	overlaid
+	standing Standing // as of the last run
+}
+
+// turn is when a target runs.
+type turn struct {
+	queued  bool
+	paused  bool // in no queue, as the other worker of the place runs; queued is set
+	running bool
+	again   bool // woken while running
+	forced  bool // and so even after a failure
+	delay   delay
+	audit   time.Time // when the next one is due; zero: none
+	rest    time.Time // until then changes gather
+}
+
+// setback is how the last runs of a target failed.
+type setback struct {
+	failures int // in a row
+	failed   time.Time
+	class    backend.ErrorClass // of the last failure
+}
+
+// comparison is what of a server has to be compared with what is wanted.
+type comparison struct {
+	dirty    map[rr.Key]struct{} // sets to compare, as the content changed
+	all      bool                // compare every set; dirty is empty then
+	incoming []written           // ledgers of new attachments
+	claimed  []rr.Sets           // the same of those that are exact
+}
+
+// overlaid is what an overlay has at a target.
+type overlaid struct {
+	gone     map[rr.Key]parting  // the sets to delete
+	unproved map[rr.Key]struct{} // the sets that are to be brought there for the first time
+	sending  []rr.Key            // what the run under way may send
 }
 
 // attachment is an Attachment in use, which does not change itself.
@@ -59,8 +79,9 @@ func (s *scheduler) newTarget(at spot) *target {
 		s.servers[at.Server] = server
 	}
 	server.targets++
-	t := &target{spot: at, scheduler: s, server: server, attachments: map[string]*attachment{}, all: !at.overlay(),
-		dirty: map[rr.Key]struct{}{}, gone: map[rr.Key]parting{}, unproved: map[rr.Key]struct{}{}}
+	t := &target{spot: at, scheduler: s, server: server, attachments: map[string]*attachment{},
+		comparison: comparison{all: !at.overlay(), dirty: map[rr.Key]struct{}{}},
+		overlaid:   overlaid{gone: map[rr.Key]parting{}, unproved: map[rr.Key]struct{}{}}}
 	t.run = newWorker(s.engine, t).run
 	t.delay.what = t
 	s.targets[at] = t

@@ -44,25 +44,28 @@ type Deliveries struct {
 
 // outside is what Deliveries use, and whom they tell. It does not change once they run.
 type outside struct {
-	store        Store
-	clock        func() time.Time
-	log          *slog.Logger
+	store   Store
+	clock   func() time.Time
+	log     *slog.Logger
+	behind  func(zone.ID, uint32) *controller.Outcome
+	history Earlier   // nil: there is none
+	left    LeftStore // nil: Zones wait until they are withdrawn
+	metrics *controller.Metrics
+	queue   *controller.Writer
+	listeners
+}
+
+// listeners are called with what is news.
+type listeners struct {
 	changed      func(zone.ID) // the outcome of a Zone may have changed
-	behind       func(zone.ID, uint32) *controller.Outcome
 	dialectDrift func(Drift)
 	// onDrift is for whoever runs the servers.
-	onDrift func(Drift)
-	settled func([]zone.ID) // the outcome of claims may have changed
-	refresh func(zone.ID)   // the outcome of every claim of a Zone may have changed
-	// refreshSets is told of the sets of a Zone whose claims may have another outcome.
-	refreshSets func(zone.ID, []rr.Key)
+	onDrift     func(Drift)
+	settled     func([]zone.ID)         // the outcome of claims may have changed
+	refresh     func(zone.ID)           // the outcome of every claim of a Zone may have changed
+	refreshSets func(zone.ID, []rr.Key) // the outcome of the claims to some sets of a Zone may have changed
 	onPlace     func(string)
-	// republished is told that what is published of a Zone may be otherwise than the World's last step told.
-	republished func(zone.ID)
-	history     Earlier   // nil: there is none
-	left        LeftStore // nil: Zones wait until they are withdrawn
-	metrics     *controller.Metrics
-	queue       *controller.Writer
+	republished func(zone.ID) // what is published of a Zone may be otherwise than the World's last step told
 }
 
 // state is where Zones are delivered and are to be. It is what the lock of Deliveries guards, with all that it leads
@@ -111,12 +114,11 @@ type Config struct {
 // New returns Deliveries without an engine; Run gives them one.
 func New(c Config) *Deliveries {
 	o := &outside{
-		behind: c.Behind, dialectDrift: c.OnDrift,
-		store: c.Store, clock: c.Clock, log: c.Log, changed: c.Changed, settled: c.Settled, refresh: c.Refresh,
-		refreshSets: c.RefreshSets,
-		metrics:     c.Metrics,
-		onPlace:     func(string) {},
-		republished: c.Republished, history: c.Earlier,
+		store: c.Store, clock: c.Clock, log: c.Log, behind: c.Behind, history: c.Earlier, metrics: c.Metrics,
+		listeners: listeners{
+			changed: c.Changed, settled: c.Settled, refresh: c.Refresh, refreshSets: c.RefreshSets,
+			dialectDrift: c.OnDrift, republished: c.Republished, onPlace: func(string) {},
+		},
 	}
 	if o.republished == nil {
 		o.republished = func(zone.ID) {}
@@ -146,21 +148,31 @@ func (d *Deliveries) Run(ctx context.Context, engine *Engine) error {
 type delivery struct {
 	id       zone.ID
 	accepted bool
-	known    bool          // what was stored has been read
-	looked   bool          // and it has been delivered as it says, or is new where it goes
-	placed   bool          // it has been delivered where it is wanted
+	stages
 	snapshot zone.Snapshot // what is delivered: what the World has, unless it is frozen
 	frozen   *frozen       // nil: it follows the World
 	allowed  []string      // Places that its grants allow
 	feeds    map[dnsname.Name]*zoneFeed
-	intended []Delivered         // what Hold is asked to store, until it is attached
+	intended []Delivered // what Hold is asked to store, until it is attached
+	obstacles
+	uid     types.UID
+	created time.Time
+	fleets  []types.NamespacedName // that it is delivered to
+	traced  []trace.Span           // changes from before it is delivered
+}
+
+// stages are those that a Zone has reached since Deliveries heard of it.
+type stages struct {
+	known  bool // what was stored has been read
+	looked bool // and it has been delivered as it says, or is new where it goes
+	placed bool // it has been delivered where it is wanted
+}
+
+// obstacles are what keeps a Zone from where it is to be.
+type obstacles struct {
 	problem  string              // what keeps it from being withdrawn
 	lacks    *controller.Outcome // the Backends that it is meant for and not delivered to
 	unhosted []string            // those of them whose service does not have the zone
-	uid      types.UID
-	created  time.Time
-	fleets   []types.NamespacedName // that it is delivered to
-	traced   []trace.Span           // changes from before it is delivered
 }
 
 // Mint gives the newest content of a Zone its serial although no server has taken it.

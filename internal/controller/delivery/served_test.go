@@ -51,7 +51,7 @@ func TestServed(t *testing.T) {
 		return &attached{report: &engine.Report{Seq: 5, Refused: map[rr.Key]engine.Refusal{key: {Reason: "bad"}}}}
 	}
 	failed := func(seq uint64) *attached { return &attached{report: &engine.Report{Seq: seq, Err: away}} }
-	observes := &attached{observe: true, report: &engine.Report{Difference: &engine.Difference{Added: 2}}}
+	observes := &attached{terms: terms{observe: true}, report: &engine.Report{Difference: &engine.Difference{Added: 2}}}
 	lacks := func(reason string) *controller.Outcome { o := controller.Not(reason, "Mend it."); return &o }
 	type at map[string]*attached
 	for _, c := range []struct {
@@ -101,7 +101,7 @@ func TestServed(t *testing.T) {
 				there.place, there.server = "Backend "+name, "srv"
 				l.at[attachmentKey{name, backend.TargetKey{Server: "srv"}}] = &there
 			}
-			z := &delivery{lacks: c.lacks}
+			z := &delivery{obstacles: obstacles{lacks: c.lacks}}
 			if got := show(z.reached(l, 5, &www)); got != c.want {
 				t.Errorf("it is\n%s\nwant\n%s", got, c.want)
 			}
@@ -117,7 +117,7 @@ func TestAZoneKnowsWhatItsServersRefuse(t *testing.T) {
 		{place: "is silent"}:  {place: "Backend b"},
 		{place: "refuses it"}: {place: "Backend c", report: report},
 		{place: "loses it"}:   {place: "Backend d", report: report, leaving: true},
-		{place: "observes"}:   {place: "Backend e", report: report, observe: true},
+		{place: "observes"}:   {place: "Backend e", report: report, terms: terms{observe: true}},
 	}}
 	got := l.refused()
 	if len(got) != 1 {

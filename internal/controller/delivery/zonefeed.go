@@ -89,26 +89,30 @@ type attachmentKey struct {
 
 // attached is what is known about one attachment.
 type attached struct {
-	client   backend.Backend
-	place    string // what people call the Place,
-	server   string // and the server
-	kind     string
-	since    time.Time
-	observe  bool
-	keep     bool
-	registry *registry.Registry
-	audit    time.Duration
-	restore  bool // what is held comes back where it is lost
-
-	protection plan.Protection
-	approved   []string
-	leaving    bool
-	without    *controller.Outcome // why nothing is sent with the client any more; nil: it is used
-	report     *engine.Report
-	unread     bool // the server may have more than it had when it was last read
+	client backend.Backend
+	place  string // what people call the Place,
+	server string // and the server
+	kind   string
+	since  time.Time
+	terms
+	leaving bool
+	without *controller.Outcome // why nothing is sent with the client any more; nil: it is used
+	report  *engine.Report
+	unread  bool // the server may have more than it had when it was last read
 
 	version   uint64 // of reports about it
 	confirmed uint32 // serial of the zone, of a server with serials of its own: see serialAt
+}
+
+// terms are how a Zone is delivered to a Place.
+type terms struct {
+	observe    bool
+	keep       bool
+	registry   *registry.Registry
+	audit      time.Duration
+	restore    bool // what is held comes back where it is lost
+	protection plan.Protection
+	approved   []string
 }
 
 // published says when a content was published, for the time until it is served.
@@ -318,8 +322,8 @@ func (st *state) attachTo(l *zoneFeed, key attachmentKey, p *Place, s Server) {
 // newAttached is an attachment to a server that there is not yet.
 func (l *zoneFeed) newAttached(p *Place, s Server) *attached {
 	return &attached{client: s.Backend, place: p.called(), server: cmp.Or(s.Title, s.Name), kind: p.Kind,
-		since: p.Created, observe: p.Observe, keep: p.Keep || l.exact, registry: p.Registry, audit: p.Audit,
-		protection: p.Protection, approved: l.approved, restore: p.Passing}
+		since: p.Created, terms: terms{observe: p.Observe, keep: p.Keep || l.exact, registry: p.Registry, audit: p.Audit,
+			protection: p.Protection, approved: l.approved, restore: p.Passing}}
 }
 
 // attachAs attaches a server, or does so again. What is still on its way to be heard was about what it was before.

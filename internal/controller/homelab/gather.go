@@ -94,8 +94,8 @@ func (k *Controller) putRecord(o *v1alpha1.DNSRecord) {
 
 // load reads what an earlier run has written down about a record.
 func load(o *v1alpha1.DNSRecord) *record {
-	r := &record{id: dialect.RecordID(o.Namespace, o.Name), object: o, status: &o.Status, statusWritten: begun(&o.Status),
-		stored: storedHashOf(o.Status)}
+	r := &record{id: dialect.RecordID(o.Namespace, o.Name), object: o,
+		inCluster: inCluster{status: &o.Status, statusWritten: begun(&o.Status), stored: storedHashOf(o.Status)}}
 	r.know(o)
 	r.applied, r.former = o.Status.Applied, slices.Clone(o.Status.Former)
 	r.convert()

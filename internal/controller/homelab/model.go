@@ -59,24 +59,37 @@ type record struct {
 	key    slotKey   // zero: what it asks for cannot be understood
 	slots  []slotKey // that it concerns
 
+	judged
+	atServers
+	inCluster
+}
+
+// judged is what the World has decided about a DNSRecord.
+type judged struct {
 	settled core.Version // what the verdict is about
 	verdict zone.Verdict
+}
 
-	applied   *v1alpha1.Applied // what a server has of it, or may have; it is replaced, and not changed
-	unsent    bool              // no server has heard of applied: it was written down, and then nothing could be sent
-	former    []v1alpha1.Applied
-	finalized bool                 // of base: it has our finalizer
-	done      v1alpha1.RecordState // Created or Updated; "": see the status
-	synced    time.Time            // zero: see the status
+// atServers is what servers have, or may have, of a DNSRecord.
+type atServers struct {
+	applied *v1alpha1.Applied // what a server has of it, or may have; it is replaced, and not changed
+	unsent  bool              // no server has heard of applied: it was written down, and then nothing could be sent
+	former  []v1alpha1.Applied
+	done    v1alpha1.RecordState // Created or Updated; "": see the status
+	synced  time.Time            // zero: see the status
+	pending time.Time            // since when it is; zero: it is not
+	span    trace.Span           // of the change that is on its way; nil: none is followed
+}
 
+// inCluster is what the API server has of a DNSRecord.
+type inCluster struct {
 	writing       chan struct{}             // closed when who writes the object has done so; nil: nobody does
 	base          client.Object             // the newest metadata that are known
+	finalized     bool                      // of base: it has our finalizer
 	mark          *v1alpha1.Applied         // of these: what the annotation says
 	statusWritten bool                      // a status was written, or may have been: the annotation says nothing any more
 	status        *v1alpha1.DNSRecordStatus // as it was written last; it may be that of an object, and is only read
 	stored        storedHash                // of the stored status
-	pending       time.Time                 // since when it is; zero: it is not
-	span          trace.Span                // of the change that is on its way; nil: none is followed
 }
 
 // writes waits for the turn to write an object, and takes it: each write is made of what the one before has left. What

@@ -163,7 +163,7 @@ func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 	s := m.zoneState(id)
 	snapshot, wait := s.content, s.flushed.Add(s.pause).Sub(k.Clock.Now())
 	overdue := k.Clock.Now().Sub(s.changed) > grace/2
-	pause := s.unminted.Add(grace / 2).Sub(k.Clock.Now())
+	pause := s.minted.Add(grace / 2).Sub(k.Clock.Now())
 	unlock()
 	differ := k.ledgers.mayDiffer(id, z)
 	content := engine.Content{Sets: snapshot.Sets, SOA: snapshot.SOA, Hash: snapshot.Hash}.ID()
@@ -171,10 +171,10 @@ func (k *Controller) content(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 	case out.Label.ID != content && overdue && pause > 0:
 		return nil, &controller.Later{After: pause}
 	case out.Label.ID != content && overdue:
+		_, unlock := k.memory.Lock()
+		s.minted = k.Clock.Now()
+		unlock()
 		if err := k.Deliveries.Mint(ctx, id); err != nil {
-			_, unlock := k.memory.Lock()
-			s.unminted = k.Clock.Now()
-			unlock()
 			return nil, err
 		}
 		return nil, &controller.Later{}

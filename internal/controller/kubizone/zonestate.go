@@ -16,12 +16,12 @@ type zoneState struct {
 	changed time.Time     // when content last changed
 	flushed time.Time     // when content was last written to the cluster
 	pause   time.Duration // until it may be written again
-	// unminted is when no serial could be had for the content last: who tries writes a ceiling, and each write of one has
-	// the status be looked at again.
-	unminted time.Time
-	gone     map[rr.Key]bool // keys that left the content since it was written
-	held     []delivery.Delivered
-	holding  bool // held is what we wrote last, the cache may lag behind
+	// minted is when a serial was asked for last, for a content that no server takes. There may be none yet, or that of an
+	// older content, and each attempt has the status be looked at again.
+	minted  time.Time
+	gone    map[rr.Key]bool // keys that left the content since it was written
+	held    []delivery.Delivered
+	holding bool // held is what we wrote last, the cache may lag behind
 
 	unasked map[placedKey]time.Time // since when Backends do not take what no Record asks for
 }

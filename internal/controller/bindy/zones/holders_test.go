@@ -16,7 +16,7 @@ import (
 func TestWhoIsToldOfAZoneOfTheSameName(t *testing.T) {
 	at := client.ObjectKey{Namespace: "dns", Name: "ns"}
 	st := &state{known: map[zone.ID]*known{}, fleets: map[zone.ID]fleetOf{}, names: newNameIndex(),
-		assignments: map[zone.ID]assignment{}}
+		assigned: assigned{assignments: map[zone.ID]assignment{}}}
 	put := func(object, name string, second int64) (zone.ID, []zone.ID) {
 		o := selecting("dns/"+object, name, second)
 		o.CreationTimestamp = metav1.Time{Time: time.Unix(second, 0)}
@@ -67,7 +67,7 @@ func TestAZoneIsToldOfAnOlderOneBeforeItIsStored(t *testing.T) {
 	at, other := client.ObjectKey{Namespace: "dns", Name: "ns"}, client.ObjectKey{Namespace: "dns", Name: "other"}
 	old := dialect.ZoneID("dns", "old")
 	st := &state{known: map[zone.ID]*known{}, fleets: map[zone.ID]fleetOf{}, names: newNameIndex(),
-		assignments: map[zone.ID]assignment{}}
+		assigned: assigned{assignments: map[zone.ID]assignment{}}}
 	o := selecting("dns/old", "example.com", 2)
 	o.CreationTimestamp = metav1.Time{Time: time.Unix(2, 0)}
 	st.known[old], st.fleets[old] = &known{zone: o}, fleetOf{primaries: []client.ObjectKey{at}}

@@ -32,7 +32,7 @@ func TestWhatAPodHasLostIsForgotten(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f := &follow{zone: id, name: name, told: "x", serial: 7, seen: 7, need: 3, whole: true}
+			f := &follow{zone: id, name: name, told: "x", serial: 7, need: 3, whole: true, asked: asked{seen: 7}}
 			z := &Zones{
 				servers: controller.NewWriter(1, slog.New(slog.DiscardHandler), func(context.Context, zone.ID) error {
 					return nil

@@ -36,10 +36,15 @@ type follow struct {
 	suspectSince time.Time // since when its content is suspect, whatever its serial; zero: it is not
 	renewed      int       // how often it was told to transfer all because of that
 
-	seen   uint32    // the serial that a secondary was seen with last
+	asked
+}
+
+// asked is what came of asking a secondary for its serial.
+type asked struct {
+	seen   uint32    // the serial that it was seen with last
 	behind time.Time // since when it makes no progress; zero: it has what it should
 	next   time.Time // when it is to be asked
-	heard  time.Time // when a secondary has answered last, about the zone; zero: it has not yet
+	heard  time.Time // when it has answered last, about the zone; zero: it has not yet
 }
 
 // there reports whether the server has been told to have the zone.

@@ -115,35 +115,45 @@ type Zones struct {
 
 	assigner *assigner
 	pending  pendingInstances
-	looked   chan struct{} // closed when it is known which servers there are
 
 	// Whoever has one of these two may lock the state as well, never the other way round.
 	settling   guarded.Value[settling]
 	allocating guarded.Value[allocating]
 	state      guarded.Value[state]
-	first      atomic.Bool // the World has settled
+
+	beginning
+}
+
+// beginning is how far a term of leadership has begun.
+type beginning struct {
+	looked chan struct{} // closed when it is known which servers there are
+	first  atomic.Bool   // the World has settled
 }
 
 // state is what the Zones know.
 type state struct {
-	z           *Zones
-	homes       *dialect.Homes
-	known       map[zone.ID]*known      // DNSZones and records
-	counted     map[zone.ID]zone.Reason // by what metrics say of these
-	fleets      map[zone.ID]fleetOf     // of DNSZones, and of assignments
-	hosts       map[client.ObjectKey]*host
-	parting     map[client.ObjectKey][]v1beta1.InstanceZone // zones that go when the status of an instance lists them
-	follows     map[zone.ID]map[types.UID]*follow           // of zones, by pod
-	notified    map[zone.ID]uint32                          // the serial that secondaries were told of last
-	telling     map[telling]int
-	names       nameIndex
-	gone        map[zone.ID]zone.ID            // the zones of records that were deleted, until the World has settled
-	due         map[client.ObjectKey]time.Time // when instances are, or were, looked at because of their zones
+	z        *Zones
+	homes    *dialect.Homes
+	known    map[zone.ID]*known      // DNSZones and records
+	counted  map[zone.ID]zone.Reason // by what metrics say of these
+	fleets   map[zone.ID]fleetOf     // of DNSZones, and of assignments
+	hosts    map[client.ObjectKey]*host
+	parting  map[client.ObjectKey][]v1beta1.InstanceZone // zones that go when the status of an instance lists them
+	follows  map[zone.ID]map[types.UID]*follow           // of zones, by pod
+	notified map[zone.ID]uint32                          // the serial that secondaries were told of last
+	telling  map[telling]int
+	names    nameIndex
+	gone     map[zone.ID]zone.ID            // the zones of records that were deleted, until the World has settled
+	due      map[client.ObjectKey]time.Time // when instances are, or were, looked at because of their zones
+	assigned
+	wake workqueue.TypedRateLimitingInterface[reconcile.Request]
+}
+
+// assigned is what is known of the zones of the other dialect.
+type assigned struct {
 	assignments map[zone.ID]assignment
-	// zones of the other dialect that assigner.reconcile has taken over; nil: all that there were when it began
-	takenOver map[zone.ID]bool
-	onFleet   func(types.NamespacedName) // nil: nobody asks
-	wake      workqueue.TypedRateLimitingInterface[reconcile.Request]
+	takenOver   map[zone.ID]bool           // by assigner.reconcile; nil: all that there were when it began
+	onFleet     func(types.NamespacedName) // nil: nobody asks
 }
 
 // known is what is known of an object beyond the cache.
@@ -163,7 +173,7 @@ type known struct {
 
 // New returns Zones that have not begun.
 func New(c Config) *Zones {
-	z := &Zones{Config: c, looked: make(chan struct{})}
+	z := &Zones{Config: c, beginning: beginning{looked: make(chan struct{})}}
 	z.knowNothing()
 	z.ceilings = newCeilings(c)
 	z.past = history.New(history.Config{Keep: c.History, Live: c.Live, Objects: c.Objects, Clock: c.Clock.Now,
@@ -209,7 +219,7 @@ func (z *Zones) knowNothing() {
 		hosts:  map[client.ObjectKey]*host{}, follows: map[zone.ID]map[types.UID]*follow{}, notified: map[zone.ID]uint32{},
 		parting: map[client.ObjectKey][]v1beta1.InstanceZone{}, telling: map[telling]int{},
 		names: newNameIndex(), gone: map[zone.ID]zone.ID{}, due: map[client.ObjectKey]time.Time{},
-		assignments: map[zone.ID]assignment{}, takenOver: map[zone.ID]bool{},
+		assigned: assigned{assignments: map[zone.ID]assignment{}, takenOver: map[zone.ID]bool{}},
 	}
 }
 
