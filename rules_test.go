@@ -32,7 +32,7 @@ const (
 	maxFunction   = 70  // lines, without large literals: a table is not logic
 	largeLiteral  = 8   // lines from which a literal counts as a table
 	maxParameters = 5
-	maxState      = 15 // fields of a type that only its package reaches
+	maxState      = 15  // fields of a type that only its package reaches
 	maxColumns    = 120 // characters of a line, without what stands in a raw string
 )
 
@@ -265,7 +265,8 @@ func TestSizes(t *testing.T) {
 				}
 			case *ast.StructType:
 				if fields := state(f); fields > maxState && !file.isTest && inAny(file.path, []string{"internal"}) {
-					t.Errorf("%s: %d fields of state, more than %d: those that change together are a type", file.at(f), fields, maxState)
+					t.Errorf("%s: %d fields of state, more than %d: those that change together are a type", file.at(f), fields,
+						maxState)
 				}
 			case *ast.FuncType:
 				if f.Params.NumFields() > maxParameters {

@@ -59,10 +59,10 @@ type Server struct {
 	URL  string
 	Page int // items on a page of a scan; 0: all. It is set before the first request.
 
-	table   string
-	now     func() time.Time
-	address string
-	http    *http.Server
+	table    string
+	now      func() time.Time
+	listener net.Listener
+	http     *http.Server
 
 	mu     sync.Mutex
 	items  map[string]Item
@@ -72,20 +72,20 @@ type Server struct {
 
 // Start starts a server with a table.
 func Start(ctx context.Context, table string, now func() time.Time) (*Server, error) {
-	s := &Server{table: table, now: now, address: "127.0.0.1:0", items: map[string]Item{}, count: map[string]int{}}
+	s := &Server{table: table, now: now, items: map[string]Item{}, count: map[string]int{}}
 	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", s.address)
-	if err != nil {
+	var err error
+	if s.listener, err = lc.Listen(ctx, "tcp", "127.0.0.1:0"); err != nil {
 		return nil, fmt.Errorf("listening for DynamoDB: %w", err)
 	}
-	s.URL = "http://" + l.Addr().String()
+	s.URL = "http://" + s.listener.Addr().String()
 	s.http = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
-	go func() { _ = s.http.Serve(l) }()
+	go func() { _ = s.http.Serve(s.listener) }()
 	return s, nil
 }
 
 // Stop has it listen no more.
-func (s *Server) Stop() error { return s.http.Close() }
+func (s *Server) Stop() error { return route53test.Stop(s.http, s.listener) }
 
 // Inject has a function asked before every request whether it fails; nil: it does not.
 func (s *Server) Inject(f func(operation string) *Error) {

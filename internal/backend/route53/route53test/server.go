@@ -32,6 +32,7 @@ type Server struct {
 
 	o        Options
 	address  string
+	listener net.Listener
 	http     *http.Server
 	mu       sync.Mutex
 	accounts []*Account
@@ -102,7 +103,7 @@ func (s *Server) Resume(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listening for Route 53: %w", err)
 	}
-	s.address = l.Addr().String()
+	s.address, s.listener = l.Addr().String(), l
 	s.URL = "http://" + s.address
 	s.http = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
 	go func(server *http.Server) { _ = server.Serve(l) }(s.http)
@@ -110,7 +111,17 @@ func (s *Server) Resume(ctx context.Context) error {
 }
 
 // Stop has it listen no more.
-func (s *Server) Stop() error { return s.http.Close() }
+func (s *Server) Stop() error { return Stop(s.http, s.listener) }
+
+// Stop has a server listen no more, also if it has not begun to serve: what it does not know of yet it does not close,
+// and clients connect to that.
+func Stop(s *http.Server, l net.Listener) error {
+	err := s.Close()
+	if closing := l.Close(); !errors.Is(closing, net.ErrClosed) {
+		err = errors.Join(err, closing)
+	}
+	return err
+}
 
 // NewAccount adds an account.
 func (s *Server) NewAccount() *Account {
