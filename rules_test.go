@@ -132,7 +132,7 @@ func TestLocksOfControllersGuard(t *testing.T) {
 			}
 			s, ok := f.Type.(*ast.SelectorExpr)
 			if ok && (s.Sel.Name == "Mutex" || s.Sel.Name == "RWMutex") {
-				t.Errorf("%s: a mutex as a field; put what it guards into a guarded.Value, or have controller.Turn for an order",
+				t.Errorf("%s: a mutex as a field; put what it guards into a guarded.Value, or have a guarded.Turn for an order",
 					file.at(f))
 			}
 			return true

@@ -33,7 +33,7 @@ type Ceilings struct {
 // ceilings are those that are known.
 type ceilings struct {
 	zones map[zone.ID]ceiling
-	turns map[zone.ID]*Turn // of who raises a ceiling
+	turns map[zone.ID]*guarded.Turn // of who raises a ceiling
 }
 
 // A ceiling is what is known of one zone's.
@@ -136,14 +136,14 @@ func (c *Ceilings) above(id zone.ID, asked uint32) uint32 {
 }
 
 // turn returns the turn of those who raise the ceiling of a zone.
-func (c *Ceilings) turn(id zone.ID) *Turn {
+func (c *Ceilings) turn(id zone.ID) *guarded.Turn {
 	known, unlock := c.known.Lock()
 	defer unlock()
 	if known.turns == nil {
-		known.turns = map[zone.ID]*Turn{}
+		known.turns = map[zone.ID]*guarded.Turn{}
 	}
 	if known.turns[id] == nil {
-		known.turns[id] = &Turn{}
+		known.turns[id] = &guarded.Turn{}
 	}
 	return known.turns[id]
 }

@@ -3,28 +3,53 @@ package guarded
 import (
 	"context"
 	"fmt"
+	"sync"
 )
 
-// A Turn has a T for one goroutine at a time, which may keep it while it waits for others, such as a server: whoever
-// waits for it gives up when its context ends. It is not copied. The zero Turn never comes; see NewTurn.
-type Turn[T any] struct {
-	free chan *T // has the value while nobody else does
+// A Turn is had by one at a time, over requests too: no mutex is held that long. Who waits for it waits at a channel,
+// and may give up, and virtual time goes on meanwhile, as it does not beside a sync.Mutex. The zero value is free. A
+// Turn is not copied.
+type Turn struct {
+	made  sync.Once
+	taken chan struct{} // who has the turn has put something in
 }
 
-// NewTurn returns a Turn of a value.
-func NewTurn[T any](value T) Turn[T] {
-	t := Turn[T]{make(chan *T, 1)}
-	t.free <- &value
-	return t
+func (t *Turn) channel() chan struct{} {
+	t.made.Do(func() { t.taken = make(chan struct{}, 1) })
+	return t.taken
 }
 
-// Take returns the value when nobody else has it. Who has it does not keep it, and calls done once when done. It fails
-// when the context ends before.
-func (t *Turn[T]) Take(ctx context.Context) (value *T, done func(), err error) {
+// Lock waits for the turn, and takes it.
+func (t *Turn) Lock() { t.channel() <- struct{}{} }
+
+// LockBefore is Lock until ctx ends: then nothing is taken, and the error is why.
+func (t *Turn) LockBefore(ctx context.Context) error {
 	select {
-	case value = <-t.free:
-		return value, func() { t.free <- value }, nil
+	case t.channel() <- struct{}{}:
+		return nil
 	case <-ctx.Done():
-		return nil, nil, fmt.Errorf("waiting for another call to end: %w", context.Cause(ctx))
+		return context.Cause(ctx)
 	}
+}
+
+// Unlock ends the turn.
+func (t *Turn) Unlock() { <-t.channel() }
+
+// An InTurn has a T for whoever has its turn, and who waits for that gives up when its context ends. The zero InTurn
+// has the zero T. It is not copied.
+type InTurn[T any] struct {
+	turn  Turn
+	value T
+}
+
+// NewInTurn returns an InTurn of a value.
+func NewInTurn[T any](value T) *InTurn[T] { return &InTurn[T]{value: value} }
+
+// Lock returns the value when nobody else has it. Who has it does not keep it, and calls unlock once when done. It
+// fails when the context ends before.
+func (v *InTurn[T]) Lock(ctx context.Context) (value *T, unlock func(), err error) {
+	if err := v.turn.LockBefore(ctx); err != nil {
+		return nil, nil, fmt.Errorf("waiting for another call to end: %w", err)
+	}
+	return &v.value, v.turn.Unlock, nil
 }

@@ -5,19 +5,20 @@ import (
 	"errors"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 func TestATurnIsOfOneAfterTheOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turn := NewTurn(0)
-		first, done, err := turn.Take(t.Context())
+		turn := NewInTurn(0)
+		first, done, err := turn.Lock(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		*first = 1
 		second := make(chan int)
 		go func() {
-			value, done, err := turn.Take(t.Context())
+			value, done, err := turn.Lock(t.Context())
 			if err != nil {
 				t.Error(err)
 				close(second)
@@ -42,8 +43,8 @@ func TestATurnIsOfOneAfterTheOther(t *testing.T) {
 
 func TestWhoWaitsForATurnGivesUpWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turn := NewTurn(0)
-		_, done, err := turn.Take(t.Context())
+		turn := NewInTurn(0)
+		_, done, err := turn.Lock(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +52,7 @@ func TestWhoWaitsForATurnGivesUpWithItsContext(t *testing.T) {
 		ctx, end := context.WithCancelCause(t.Context())
 		failed := make(chan error)
 		go func() {
-			_, _, err := turn.Take(ctx)
+			_, _, err := turn.Lock(ctx)
 			failed <- err
 		}()
 		synctest.Wait()
@@ -60,8 +61,36 @@ func TestWhoWaitsForATurnGivesUpWithItsContext(t *testing.T) {
 			t.Errorf("who gives up hears %v", err)
 		}
 		done()
-		if _, _, err := turn.Take(t.Context()); err != nil {
+		if _, _, err := turn.Lock(t.Context()); err != nil {
 			t.Errorf("nobody has it, and it cannot be taken: %v", err)
 		}
+	})
+}
+
+// TestTimeGoesOnWhileATurnLasts has two wait for a turn that lasts an hour of virtual time, and one have it at a time.
+func TestTimeGoesOnWhileATurnLasts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var one Turn
+		having := make(chan struct{}, 1)
+		begin := time.Now()
+		for range 3 {
+			go func() {
+				one.Lock()
+				defer one.Unlock()
+				select {
+				case having <- struct{}{}:
+				default:
+					t.Error("two have the turn")
+				}
+				<-time.After(time.Hour)
+				<-having
+			}()
+		}
+		<-time.After(3*time.Hour + time.Second)
+		one.Lock()
+		if took := time.Since(begin); took > 4*time.Hour {
+			t.Errorf("three turns of an hour take %v", took)
+		}
+		one.Unlock()
 	})
 }

@@ -31,7 +31,7 @@ type Zone struct {
 	id     string
 	name   dnsname.Name
 
-	known guarded.Turn[known]
+	known *guarded.InTurn[known]
 }
 
 // known is what is known of a zone, for one call after the other: what one writes, the next has to know.
@@ -42,17 +42,8 @@ type known struct {
 
 func newZone(c *Client, id string, name dnsname.Name) *Zone {
 	z := &Zone{client: c, id: id, name: name}
-	z.known = guarded.NewTurn(known{zone: z})
+	z.known = guarded.NewInTurn(known{zone: z})
 	return z
-}
-
-// turn waits until no other call is under way.
-func (z *Zone) turn(ctx context.Context) (*known, func(), error) {
-	k, done, err := z.known.Take(ctx)
-	if err != nil {
-		return nil, nil, &backend.Error{Class: backend.ErrUnavailable, Err: err}
-	}
-	return k, done, nil
 }
 
 var _ backend.Backend = (*Zone)(nil)
@@ -95,11 +86,11 @@ func (z *Zone) Read(ctx context.Context, name dnsname.Name, ask backend.Ask) (ba
 }
 
 func (z *Zone) read(ctx context.Context, keys []rr.Key) (rr.Sets, error) {
-	k, done, err := z.turn(ctx)
+	k, unlock, err := z.known.Lock(ctx)
 	if err != nil {
 		return rr.Sets{}, err
 	}
-	defer done()
+	defer unlock()
 	if err := k.look(ctx, keys); err != nil {
 		return rr.Sets{}, err
 	}
@@ -171,11 +162,11 @@ func (z *Zone) Apply(ctx context.Context, name dnsname.Name, b backend.Batch) (b
 	if err := z.is(name); err != nil {
 		return backend.Result{}, err
 	}
-	k, done, err := z.turn(ctx)
+	k, unlock, err := z.known.Lock(ctx)
 	if err != nil {
 		return backend.Result{}, fmt.Errorf("changing zone %s: %w", name, err)
 	}
-	defer done()
+	defer unlock()
 	result, err := k.apply(ctx, b)
 	if err != nil {
 		return backend.Result{}, fmt.Errorf("changing zone %s: %w", name, err)

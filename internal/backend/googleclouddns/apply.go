@@ -19,11 +19,11 @@ func (z *Zone) Apply(ctx context.Context, name dnsname.Name, b backend.Batch) (b
 	if err := z.is(name); err != nil {
 		return backend.Result{}, err
 	}
-	k, done, err := z.turn(ctx)
+	k, unlock, err := z.known.Lock(ctx)
 	if err != nil {
 		return backend.Result{}, fmt.Errorf("changing zone %s: %w", name, err)
 	}
-	defer done()
+	defer unlock()
 	result, err := k.apply(ctx, b.Changes)
 	if err != nil {
 		return backend.Result{}, fmt.Errorf("changing zone %s: %w", name, err)

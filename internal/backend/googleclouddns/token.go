@@ -39,7 +39,7 @@ func (a *authorised) RoundTrip(req *http.Request) (*http.Response, error) {
 type tokens struct {
 	base    http.RoundTripper
 	account jwt.Config
-	last    guarded.Turn[*oauth2.Token]
+	last    guarded.InTurn[*oauth2.Token]
 }
 
 func newTokens(account serviceAccount, cfg Config) (*tokens, error) {
@@ -47,7 +47,7 @@ func newTokens(account serviceAccount, cfg Config) (*tokens, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &tokens{base: h.Transport, last: guarded.NewTurn[*oauth2.Token](nil), account: jwt.Config{
+	return &tokens{base: h.Transport, account: jwt.Config{
 		Email: account.ClientEmail, PrivateKey: []byte(account.PrivateKey), PrivateKeyID: account.PrivateKeyID,
 		Scopes: []string{dns.NdevClouddnsReadwriteScope}, TokenURL: cfg.TokenEndpoint,
 	}}, nil
@@ -55,11 +55,11 @@ func newTokens(account serviceAccount, cfg Config) (*tokens, error) {
 
 // get returns a token that is valid.
 func (t *tokens) get(ctx context.Context) (*oauth2.Token, error) {
-	last, done, err := t.last.Take(ctx)
+	last, unlock, err := t.last.Lock(ctx)
 	if err != nil {
 		return nil, &backend.Error{Class: backend.ErrUnavailable, Err: err}
 	}
-	defer done()
+	defer unlock()
 	if (*last).Valid() {
 		return *last, nil
 	}

@@ -41,7 +41,7 @@ type Zone struct {
 	project, id string
 	name        dnsname.Name
 
-	known guarded.Turn[known]
+	known *guarded.InTurn[known]
 }
 
 // known is what is known of a zone, for one call after the other: what one writes, the next has to know.
@@ -52,17 +52,8 @@ type known struct {
 
 func newZone(c *Client, project, id string, name dnsname.Name) *Zone {
 	z := &Zone{client: c, project: project, id: id, name: name}
-	z.known = guarded.NewTurn(known{zone: z})
+	z.known = guarded.NewInTurn(known{zone: z})
 	return z
-}
-
-// turn waits until no other call is under way.
-func (z *Zone) turn(ctx context.Context) (*known, func(), error) {
-	k, done, err := z.known.Take(ctx)
-	if err != nil {
-		return nil, nil, &backend.Error{Class: backend.ErrUnavailable, Err: err}
-	}
-	return k, done, nil
 }
 
 var _ backend.Backend = (*Zone)(nil)
@@ -115,11 +106,11 @@ func (z *Zone) Read(ctx context.Context, name dnsname.Name, ask backend.Ask) (ba
 }
 
 func (z *Zone) read(ctx context.Context, keys []rr.Key) (rr.Sets, error) {
-	k, done, err := z.turn(ctx)
+	k, unlock, err := z.known.Lock(ctx)
 	if err != nil {
 		return rr.Sets{}, err
 	}
-	defer done()
+	defer unlock()
 	if err := k.look(ctx, keys); err != nil {
 		return rr.Sets{}, err
 	}

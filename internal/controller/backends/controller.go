@@ -82,7 +82,7 @@ type Controller struct {
 	objects *objects.Writer
 	writer  *controller.Writer
 	synced  []toolscache.InformerSynced
-	looked  controller.Turn // one look at a time: grants and Places belong together
+	looked  guarded.Turn // one look at a time: grants and Places belong together
 	state   guarded.Value[state]
 }
 

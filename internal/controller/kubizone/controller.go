@@ -86,7 +86,7 @@ type Controller struct {
 	zones   *controller.Writer
 	records *controller.Writer
 
-	outgoing controller.Turn // to ask for what is published of a Zone, and keep it; before memory
+	outgoing guarded.Turn // to ask for what is published of a Zone, and keep it; before memory
 	memory   guarded.Value[memory]
 }
 

@@ -10,7 +10,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/kubizone/v1alpha1"
-	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
 	"github.com/zonefold/zonefold/internal/guarded"
@@ -89,7 +88,7 @@ func (b *ledgers) forget(id zone.ID) {
 // among foreign ones and until it is withdrawn, so that after any crash it is known
 // which sets are ours.
 type ledger struct {
-	turn    controller.Turn // of who uses what follows, or writes the journal
+	turn    guarded.Turn // of who uses what follows, or writes the journal
 	loaded  bool
 	base    rr.Sets  // status.entries and slices
 	coming  *rr.Sets // what these are about to be, or may be already, instead of base; nil: they are base

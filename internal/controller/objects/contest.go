@@ -89,12 +89,17 @@ func (w *Writer) contested(read client.Object) error {
 	if last := w.writes.version(read); last == 0 || Version(read) == last {
 		return nil
 	}
-	return w.Restores(read, "status")
+	return w.admit(read, "status")
 }
 
 // Restores counts that what belongs to an object is about to be written again, because somebody else has changed or
 // deleted it. It returns a *Contested if that happens again and again.
 func (w *Writer) Restores(o client.Object, what string) error {
+	return w.admit(o, what)
+}
+
+// admit counts a write to a version of somebody else, or returns a *Contested.
+func (w *Writer) admit(o client.Object, what string) error {
 	c, unlock := w.contests.Lock()
 	defer unlock()
 	return c.admit(o, what, w.Now())

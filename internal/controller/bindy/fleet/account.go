@@ -15,9 +15,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
-	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
+	"github.com/zonefold/zonefold/internal/guarded"
 )
 
 // +kubebuilder:rbac:groups="",resources=serviceaccounts,verbs=get;list;watch;create;patch
@@ -28,7 +28,7 @@ import (
 // accounts makes and removes the ServiceAccounts of servers.
 type accounts struct {
 	*owners
-	turn controller.Turn // held while one is made or removed
+	turn guarded.Turn // held while one is made or removed
 }
 
 // part reconciles the ServiceAccount that the servers of a namespace share: it belongs to none of them, so that

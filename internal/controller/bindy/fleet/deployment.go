@@ -15,9 +15,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/zonefold/zonefold/api/bindy/v1beta1"
-	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/bindy/servers"
 	dialect "github.com/zonefold/zonefold/internal/dialect/bindy"
+	"github.com/zonefold/zonefold/internal/guarded"
 )
 
 // rollouts makes the Deployments of instances, and replaces their pods one server of a cluster at a time.
@@ -25,7 +25,7 @@ type rollouts struct {
 	*owners
 	settings dialect.Settings
 	servers  *servers.Servers
-	turn     controller.Turn // held while it is decided whose pods are replaced
+	turn     guarded.Turn // held while it is decided whose pods are replaced
 	line     line
 	users    contents
 }

@@ -70,17 +70,11 @@ func (a *allocating) those(concerns func(*v1beta1.DNSZone) bool, assigns func(as
 			zones = append(zones, k.zone)
 		}
 	}
-	var assigned []zone.ID
-	for id, l := range st.assignments {
-		if assigns(l) {
-			assigned = append(assigned, id)
-		}
-	}
+	assigned := idsWhere(st.assignments, func(_ zone.ID, l assignment) bool { return assigns(l) })
 	unlock()
 	slices.SortFunc(zones, func(a, b *v1beta1.DNSZone) int {
 		return dialect.ZoneID(a.Namespace, a.Name).Compare(dialect.ZoneID(b.Namespace, b.Name))
 	})
-	slices.SortFunc(assigned, zone.ID.Compare)
 	for _, o := range zones {
 		if id := dialect.ZoneID(o.Namespace, o.Name); a.setFleet(id, fleetFor(o, all, err)) {
 			st, unlock := z.state.Lock()

@@ -1,7 +1,6 @@
 package zones
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -92,14 +91,14 @@ func (z *Zones) Stored(instance client.ObjectKey, zones []v1beta1.InstanceZone) 
 	if st.parting[instance] = parting; len(parting) == 0 {
 		delete(st.parting, instance)
 	}
-	for _, id := range slices.SortedFunc(maps.Keys(before.of), zone.ID.Compare) {
-		if len(now.of[id]) == 0 && id.Kind == v1beta1.KindZone {
-			z.deliveries.Sync(id)
-		}
+	for _, id := range idsWhere(before.of, func(id zone.ID, _ []entry) bool {
+		return len(now.of[id]) == 0 && id.Kind == v1beta1.KindZone
+	}) {
+		z.deliveries.Sync(id)
 	}
-	for _, id := range slices.SortedFunc(maps.Keys(now.of), zone.ID.Compare) {
+	for _, id := range idsWhere(now.of, func(id zone.ID, is []entry) bool { return !slices.Equal(before.of[id], is) }) {
 		for _, p := range h.pods {
-			if !slices.Equal(before.of[id], now.of[id]) && st.follows[id][p.UID] != nil {
+			if st.follows[id][p.UID] != nil {
 				z.servers.Enqueue(followID(id, p.UID))
 			}
 		}

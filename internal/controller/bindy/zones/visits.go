@@ -2,7 +2,6 @@ package zones
 
 import (
 	"context"
-	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -57,11 +56,11 @@ func (*state) forget(f *follow) {
 
 // forgetAt forgets what is known of the zones at a pod that something is true of, and has them looked at.
 func (st *state) forgetAt(pod types.UID, is func(*follow) bool) {
-	for _, id := range slices.SortedFunc(maps.Keys(st.follows), zone.ID.Compare) {
-		if f := st.follows[id][pod]; f != nil && is(f) {
-			st.forget(f)
-			st.z.servers.Enqueue(followID(id, pod))
-		}
+	for _, id := range idsWhere(st.follows, func(_ zone.ID, at map[types.UID]*follow) bool {
+		return at[pod] != nil && is(at[pod])
+	}) {
+		st.forget(st.follows[id][pod])
+		st.z.servers.Enqueue(followID(id, pod))
 	}
 }
 
@@ -105,14 +104,8 @@ func (z *Zones) visitServers(id zone.ID) {
 // addresses.
 func (z *Zones) visitAll(instance client.ObjectKey) {
 	st, unlock := z.state.Lock()
-	var ids []zone.ID
-	for id, fleet := range st.fleets {
-		if fleet.has(instance) {
-			ids = append(ids, id)
-		}
-	}
+	ids := idsWhere(st.fleets, func(_ zone.ID, fleet fleetOf) bool { return fleet.has(instance) })
 	unlock()
-	slices.SortFunc(ids, zone.ID.Compare)
 	for _, id := range ids {
 		z.changed(id)
 	}

@@ -223,6 +223,17 @@ func (z *Zones) knowNothing() {
 	}
 }
 
+// idsWhere returns the IDs of what something is true of, sorted: the same happens each time.
+func idsWhere[V any](all map[zone.ID]V, is func(zone.ID, V) bool) (ids []zone.ID) {
+	for id, v := range all {
+		if is(id, v) {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, zone.ID.Compare)
+	return ids
+}
+
 // writers are those of the Zones.
 func (z *Zones) writers() []*controller.Writer {
 	return []*controller.Writer{z.zones, z.records, z.servers, z.assigner.queue}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	"github.com/zonefold/zonefold/dnshook"
-	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/objects"
 	"github.com/zonefold/zonefold/internal/guarded"
 )
@@ -49,7 +48,7 @@ type used struct {
 
 // A connection has the client for one revision of a class. Its methods wait for their turn.
 type connection struct {
-	turn     controller.Turn
+	turn     guarded.Turn
 	revision string
 	hook     *dnshook.Client
 	err      error
