@@ -31,7 +31,7 @@ type cluster struct {
 
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), testcluster.Patience)
 	t.Cleanup(cancel)
 	c := &cluster{Cluster: testcluster.ForTest(t), ctx: ctx, log: &testoperator.Journal{}}
 	var err error

@@ -76,6 +76,10 @@ func ForTest(tb testing.TB) *Cluster {
 	return shared.cluster
 }
 
+// Patience is how long a test of one controller may take. On a machine under load it takes many times as long as on an
+// idle one: what a test expects of time has a bound of its own.
+const Patience = 5 * time.Minute
+
 // Eventually waits until check has nothing to complain of, and fails with what it complained of last when ctx ends.
 func Eventually(ctx context.Context, tb testing.TB, what string, check func() string) {
 	tb.Helper()

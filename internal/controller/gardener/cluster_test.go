@@ -68,7 +68,7 @@ type world struct {
 
 func newWorld(t *testing.T, change ...func(*gardener.Config)) *world {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), testcluster.Patience)
 	t.Cleanup(cancel)
 	w := &world{t: t, ctx: ctx, scheme: runtime.NewScheme(), stop: func() {}}
 	var err error

@@ -60,7 +60,7 @@ type world struct {
 
 func newWorld(t *testing.T, change ...func(*homelab.Config)) *world {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), testcluster.Patience)
 	t.Cleanup(cancel)
 	w := &world{t: t, ctx: ctx, scheme: runtime.NewScheme(), writes: &counter{}, stop: func() {}}
 	var err error

@@ -11,7 +11,6 @@ import (
 	"os"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
@@ -54,7 +53,7 @@ type cluster struct {
 
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), testcluster.Patience)
 	t.Cleanup(cancel)
 	c := &cluster{t: t, ctx: ctx, scheme: runtime.NewScheme()}
 	var err error

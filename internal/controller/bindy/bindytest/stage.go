@@ -65,7 +65,7 @@ var stages atomic.Int32
 // NewStage returns a Stage on which no operator works yet. What a test makes there goes when it ends.
 func NewStage(t *testing.T) *Stage {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), testcluster.Patience)
 	t.Cleanup(cancel)
 	s := &Stage{T: t, Ctx: ctx, Scheme: runtime.NewScheme(), Word: fmt.Sprintf("s%d", stages.Add(1)), Writes: &Writes{},
 		Stop: func() {}}
