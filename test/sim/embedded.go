@@ -78,6 +78,15 @@ func (w *World) removed(zone dnsname.Name) {
 	}
 }
 
+// forgetSerials has leaders' own name servers begin with any serials: what they had reserved is lost.
+func (w *World) forgetSerials() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range w.chronicles {
+		c.gone = true
+	}
+}
+
 // published notes what a leader has now under a serial.
 func (w *World) published(zone dnsname.Name, serial uint32, sets rr.Sets) {
 	w.mu.Lock()

@@ -262,6 +262,7 @@ func (w *World) step(ctx context.Context, words []string, data []byte) error {
 		w.desert(d)
 		return err
 	case words[0] == "behind" && len(words) == 3:
+		w.eyes.blur(words)
 		return w.fallBehind(words)
 	case inTrouble(words):
 		w.eyes.blur(words)
@@ -392,6 +393,7 @@ func (w *World) comeBack(bumped bool) error {
 		w.eyes.enters(e, true)
 	}
 	w.forgetUpdates(nil)
+	w.forgetSerials()
 	if err == nil && !bumped {
 		w.desert(0)
 	}

@@ -76,6 +76,9 @@ func RandomLife(r *rand.Rand, steps int, dialect string) Life {
 		a.now = 0
 		a.step("wait "+a.choose(pauses), "")
 	}
+	if a.IntN(8) == 0 {
+		a.restored(plots)
+	}
 	a.mended(func() {
 		a.ease()
 		for _, p := range plots {
@@ -213,12 +216,12 @@ func (a *author) trouble() {
 	kinds := []string{"zones", "records", "backends", "dnsrecords", "dnsclasses", "secrets", "zoneslices", "namespaces",
 		"dnszones", "bind9instances", "pods", "deployments"}
 	kinds = append(kinds, a.watched...)
-	many := 7
+	many := 8
 	if len(a.watched) > 0 {
-		many = 8
+		many = 9
 	}
 	switch a.IntN(many) {
-	case 7:
+	case 8:
 		a.step("unread "+a.choose(a.watched)+" "+a.choose([]string{"10s", "5m"}), "")
 	case 3:
 		a.step("expire "+a.choose(kinds), "")
@@ -229,6 +232,8 @@ func (a *author) trouble() {
 		a.step("absent "+a.choose([]string{"1s", "30s", "5m"}), "")
 	case 0:
 		a.lasts("late "+a.choose(kinds), "1s", "60s", "10m")
+	case 7: // whoever leads next
+		a.lasts("behind "+a.choose(kinds), "1s", "60s", "10m")
 	case 6:
 		a.lasts("tardy "+a.choose([]string{"status", a.choose(kinds), a.choose(kinds) + "/status"}), "1s", "10s")
 	case 1:

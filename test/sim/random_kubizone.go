@@ -2,7 +2,10 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+
+	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
 )
 
 // What lives of Zones are about.
@@ -11,11 +14,13 @@ var (
 	hosts          = []string{"", "www.", "b.", "x.b.", "*.b."} // before a domain
 	kindsOfServers = [2][]string{
 		// of which the first shows all that it has: it comes back with yesterday's content
-		{"bind", "bind", "bindcar", "powerdns", "route53", "cloudflare", "extdns"},
-		{"bind", "powerdns", "route53", "webhook", "blind", "extdns"},
+		{"bind", "bind", "bindcar", "powerdns", "route53", "cloudflare", "extdns", anyTraits},
+		{"bind", "powerdns", "route53", "webhook", "blind", "extdns", anyTraits},
 	}
-	foreigns = [2]string{"Delete", "Keep"} // what either does with foreign sets
-	backings = []string{"[{name: one}]", "[{name: two}]", "[{name: one}, {name: two}]"}
+	// anyTraits stands for a kind whose limits are drawn one by one.
+	anyTraits = "any"
+	foreigns  = [2]string{"Delete", "Keep"} // what either does with foreign sets
+	backings  = []string{"[{name: one}]", "[{name: two}]", "[{name: one}, {name: two}]"}
 )
 
 // A zoneLife is about Zones and Records of Kubizone, at two servers.
@@ -29,6 +34,7 @@ type zoneLife struct {
 	refused [2]string      // the name that it does not take
 	kept    bool           // yesterday's content
 	braked  [2]bool        // whether a Backend holds deletions
+	frozen  string         // a Zone; empty: there is none
 	own     bool           // the first server is that of the operators
 }
 
@@ -40,6 +46,9 @@ func (a *zoneLife) prepare() {
 	a.own = a.IntN(3) == 0 && len(a.watched) == 0 // there are lives enough of the operators' own, which cost more
 	for i, foreign := range foreigns {
 		kind := a.choose(kindsOfServers[i])
+		if kind == anyTraits {
+			kind = a.anyKind(i == 0)
+		}
 		for _, d := range domains {
 			records := ""
 			if foreign == "Keep" {
@@ -113,13 +122,15 @@ data: {key: %s}`, backendName(server), encoded(key(version))))
 
 // turn is one thing that happens.
 func (a *zoneLife) turn() {
-	many := 15
+	many := 16
 	if a.own {
-		many = 17
+		many = 18
 	}
 	switch a.IntN(many) {
-	case 15, 16:
+	case 16, 17:
 		a.update()
+	case 15:
+		a.freeze()
 	case 14:
 		a.brake(a.IntN(2))
 	case 13:
@@ -256,12 +267,30 @@ func (a *zoneLife) mendOne(server int) {
 }
 
 func (a *zoneLife) mend() {
+	a.thaw()
 	for i := range 2 {
 		a.mendOne(i)
 		if a.braked[i] {
 			a.brake(i)
 		}
 	}
+}
+
+// freeze has what is published of a Zone stay as it is, or not any more.
+func (a *zoneLife) freeze() {
+	if a.frozen != "" {
+		a.thaw()
+	} else if len(a.zones) > 0 {
+		a.frozen = a.choose(a.zones)
+		a.step("annotate Zone "+a.frozen+" "+zonefold.FreezeAnnotation+"=moving", "")
+	}
+}
+
+func (a *zoneLife) thaw() {
+	if slices.Contains(a.zones, a.frozen) {
+		a.mended(func() { a.step("annotate Zone "+a.frozen+" "+zonefold.FreezeAnnotation+"-", "") })
+	}
+	a.frozen = ""
 }
 
 // brake has a Backend hold deletions, or let those go that it holds.

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -91,9 +90,9 @@ func (w *World) restore(s *server, words []string) error {
 func (w *World) serve(words []string, records string) error {
 	at, key, zone, limits := words[0], words[1], words[2], kinds["bind"]
 	if len(words) > 3 {
-		var known bool
-		if limits, known = kinds[words[3]]; !known {
-			return fmt.Errorf("there is no kind of servers %s", words[3])
+		var err error
+		if limits, err = limitsOf(words[3]); err != nil {
+			return err
 		}
 	}
 	name, err := dnsname.Parse(zone)

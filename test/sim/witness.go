@@ -97,10 +97,11 @@ func (w *witness) blur(words []string) {
 		return // operators see what has become of objects
 	}
 	d, _ := time.ParseDuration(words[len(words)-1]) // one without is over at once
+	lasts := words[0] == "late" || words[0] == "behind"
 	switch until := w.now().Add(d + latest); {
-	case words[0] == "late" && d > 0:
+	case lasts && d > 0:
 		w.mixed = w.now().Add(1000 * time.Hour) // until a step says otherwise
-	case words[0] == "late":
+	case lasts:
 		w.mixed = until
 	default:
 		w.mixed = later(w.mixed, until)

@@ -1,0 +1,44 @@
+package sim
+
+import (
+	"slices"
+	"strings"
+)
+
+// repeated are the steps by which people ask for something.
+var repeated = []string{"apply", "deny", "try", "delete", "annotate", "status"}
+
+// restored has the API server come back with a backup, and people repeat what they did since, one thing at a time. All
+// is done before the backup is made, and before it comes back: of an object that is made and deleted within that time
+// nothing would say that a server has it.
+func (a *author) restored(plots []plot) {
+	if slices.ContainsFunc(plots, func(p plot) bool { _, is := p.(*fleetLife); return is }) {
+		return // what the pods of a fleet have then is not simulated
+	}
+	a.rest(plots)
+	a.step("backup", "")
+	from := len(a.steps)
+	for range 3 {
+		plots[a.IntN(len(plots))].turn()
+		a.step("wait "+a.choose(pauses), "")
+	}
+	a.rest(plots)
+	did := slices.Clone(a.steps[from:])
+	a.step(a.choose([]string{"restore", "restore bumped"}), "")
+	a.step("wait "+a.choose(pauses), "")
+	for _, s := range did {
+		if slices.Contains(repeated, strings.Fields(s.Text)[0]) {
+			a.steps = append(a.steps, s)
+			a.step("wait 1m", "")
+		}
+	}
+}
+
+// rest has what was wrong end, and all be done.
+func (a *author) rest(plots []plot) {
+	a.ease()
+	for _, p := range plots {
+		p.mend()
+	}
+	a.step("wait 5m", "")
+}
