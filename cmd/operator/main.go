@@ -250,14 +250,15 @@ func operate(ctx context.Context, config *rest.Config, o options, from process) 
 	if err := from.registry.Register(controller.NewUnreadKinds(blind.kinds)); err != nil {
 		return fmt.Errorf("setting up metrics: %w", err)
 	}
+	caches := endsWith(ctx)
 	manager, term, err := newManager(config, ctrl.Options{Scheme: scheme, Logger: logr.FromSlogHandler(from.log.Handler()),
-		NewCache: endsWith(ctx)}, at, o, blind)
+		NewCache: caches}, at, o, blind)
 	if err != nil {
 		return err
 	}
 	term.end = end
 	all := &parts{Manager: manager, server: server, at: at, term: term, options: o, process: from, blind: blind,
-		answers: budget.NewPool(o.readBudget(memoryLimit(os.ReadFile) / 4))}
+		newCache: caches, answers: budget.NewPool(o.readBudget(memoryLimit(os.ReadFile) / 4))}
 	defer all.end()
 	if err := errors.Join(addDialects(ctx, all), addPresence(all)); err != nil {
 		return err

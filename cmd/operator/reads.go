@@ -71,7 +71,7 @@ func (p *parts) catchUp(objects cache.Cache, c client.Client) (controller.CatchU
 // cached makes a cache that runs in every replica, and a client that reads from it.
 func (p *parts) cached(o cache.Options) (cache.Cache, client.Client, error) {
 	o.HTTPClient, o.Scheme, o.Mapper = p.GetHTTPClient(), p.GetScheme(), p.GetRESTMapper()
-	objects, err := cache.New(p.GetConfig(), o)
+	objects, err := p.newCache(p.GetConfig(), o)
 	if err != nil {
 		return nil, nil, fmt.Errorf("making the cache: %w", err)
 	}

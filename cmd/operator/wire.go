@@ -54,6 +54,7 @@ type parts struct {
 	fleets  delivery.Fleets    // that Backends may name, known before anything runs; nil: there are none
 	classes controller.Classes // that Backends may name; nil: there are none
 
+	newCache  cache.NewCacheFunc    // of the manager, and of dialects
 	clients   *all.Pool             // see pool
 	answers   *budget.Pool          // of what is read from all servers
 	blind     *unread               // is told what sources cannot read
