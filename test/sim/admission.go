@@ -154,7 +154,7 @@ func (w *World) store(ctx context.Context, at write,
 			}
 		}
 		next.SetLabels(object.GetLabels())
-		after, err = w.api.update(ctx, at, next)
+		after, _, err = w.api.update(ctx, at, next)
 	}
 	return before, after, err
 }

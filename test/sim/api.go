@@ -123,29 +123,26 @@ func (a *API) act(r *http.Request, q request, body []byte) (*unstructured.Unstru
 		dry: q.query.Get("dryRun") == "All",
 	}
 	var object *unstructured.Unstructured
+	var made bool
 	var err error
-	status := http.StatusOK
 	switch q.verb {
 	case "get":
 		object, err = a.get(w.ref)
 	case "create":
-		status = http.StatusCreated
+		made = true
 		if q.subresource == "token" {
 			object, err = a.decode(body, r.Header.Get("Content-Type"))
-			return granted(object), status, err
+			return granted(object), http.StatusCreated, err
 		}
 		if object, err = a.decode(body, r.Header.Get("Content-Type")); err == nil {
 			object, err = a.create(r.Context(), w, object)
 		}
 	case "update":
 		if object, err = a.decode(body, r.Header.Get("Content-Type")); err == nil {
-			object, err = a.update(r.Context(), w, object)
+			object, made, err = a.update(r.Context(), w, object)
 		}
 	case "patch":
-		var made bool
-		if object, made, err = a.patch(r.Context(), w, types.PatchType(r.Header.Get("Content-Type")), body); made {
-			status = http.StatusCreated
-		}
+		object, made, err = a.patch(r.Context(), w, types.PatchType(r.Header.Get("Content-Type")), body)
 	case "delete", "deletecollection":
 		options := &metav1.DeleteOptions{}
 		if err := a.decodeOptions(body, r.Header.Get("Content-Type"), options); err != nil {
@@ -156,7 +153,10 @@ func (a *API) act(r *http.Request, q request, body []byte) (*unstructured.Unstru
 		}
 		object, err = a.remove(w.ref, options)
 	}
-	return object, status, err
+	if made {
+		return object, http.StatusCreated, err
+	}
+	return object, http.StatusOK, err
 }
 
 func (a *API) get(r ref) (*unstructured.Unstructured, error) {
@@ -337,7 +337,7 @@ func respond(r *http.Request, status int, body io.ReadCloser, length int64) *htt
 
 // failure makes a response of an error.
 func failure(r *http.Request, err error) (*http.Response, error) {
-	status := apierrors.NewInternalError(err).ErrStatus
+	status := metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: err.Error()}
 	if s, ok := err.(apierrors.APIStatus); ok {
 		status = s.Status()
 	}

@@ -91,6 +91,6 @@ func (w *World) editAs(ctx context.Context, as write, kind, name string,
 	}
 	next := was.DeepCopy()
 	change(next)
-	_, err = w.api.update(ctx, as, next)
+	_, _, err = w.api.update(ctx, as, next)
 	return err
 }

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"context"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -13,7 +12,6 @@ import (
 	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder"
@@ -22,10 +20,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/client-go/applyconfigurations"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/yaml"
 )
 
@@ -60,6 +58,7 @@ type custom struct {
 	definition *unstructured.Unstructured
 	structure  *structural.Structural
 	types      validation.SchemaValidator
+	status     validation.SchemaValidator
 	rules      *cel.Validator
 	fields     map[string]*managedfields.FieldManager // by subresource
 }
@@ -187,6 +186,10 @@ func compile(text []byte) (*kind, error) {
 	if out.custom.types, _, err = validation.NewSchemaValidator(&props); err != nil {
 		return nil, err
 	}
+	status := props.Properties["status"]
+	if out.custom.status, _, err = validation.NewSchemaValidator(&status); err != nil {
+		return nil, err
+	}
 	out.custom.rules = cel.NewValidator(out.custom.structure, true, celconfig.PerCallLimit)
 	models, err := builder.BuildOpenAPIV3(&crd, version.Name, builder.Options{})
 	if err != nil {
@@ -199,7 +202,7 @@ func compile(text []byte) (*kind, error) {
 	for _, subresource := range []string{"", "status"} {
 		c := converter{out.GroupVersionKind}
 		out.custom.fields[subresource], err = managedfields.NewDefaultCRDFieldManager(types, c, c, c, out.GroupVersionKind,
-			out.GroupVersion(), subresource, nil)
+			out.GroupVersion(), subresource, out.unmanaged(subresource))
 		if err != nil {
 			return nil, err
 		}
@@ -233,8 +236,11 @@ func (converter) ConvertFieldLabel(_ schema.GroupVersionKind, label, value strin
 // complete leaves out what a kind does not know, and puts in what it takes for what is left out.
 func (k *kind) complete(object *unstructured.Unstructured) {
 	if k.custom == nil {
-		if k.Kind == "Service" {
+		switch k.Kind {
+		case "Service":
 			addressed(object)
+		case "Secret":
+			typeSecret(object)
 		}
 		return
 	}
@@ -243,28 +249,19 @@ func (k *kind) complete(object *unstructured.Unstructured) {
 	defaulting.Default(object.Object, k.custom.structure)
 }
 
-// admit says what is wrong with an object. before is nil if it is new.
-func (k *kind) admit(ctx context.Context, object, before *unstructured.Unstructured) field.ErrorList {
-	if k.custom == nil {
-		return nil
+// unmanaged are the fields that nobody sets who writes to a subresource.
+func (k *kind) unmanaged(subresource string) map[fieldpath.APIVersion]fieldpath.Filter {
+	set := fieldpath.NewSet()
+	switch {
+	case subresource == "status":
+		set.Insert(fieldpath.MakePathOrDie("metadata"))
+		set.Insert(fieldpath.MakePathOrDie("spec"))
+	case k.hasStatus:
+		set.Insert(fieldpath.MakePathOrDie("status"))
 	}
-	c, value := k.custom, object.UnstructuredContent()
-	var errs field.ErrorList
-	if before == nil {
-		errs = validation.ValidateCustomResource(nil, value, c.types)
-	} else {
-		errs = validation.ValidateCustomResourceUpdate(nil, value, before.UnstructuredContent(), c.types)
-	}
-	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, c.structure, value)...)
-	if len(errs) > 0 {
-		return errs
-	}
-	var old any
-	if before != nil {
-		old = before.UnstructuredContent()
-	}
-	errs, _ = c.rules.Validate(ctx, nil, c.structure, value, old, celconfig.RuntimeCELCostBudget)
-	return errs
+	return fieldpath.NewExcludeFilterSetMap(map[fieldpath.APIVersion]*fieldpath.Set{
+		fieldpath.APIVersion(k.GroupVersion().String()): set,
+	})
 }
 
 // find returns a kind by what a URL says of it, nil if there is none.

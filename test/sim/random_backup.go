@@ -9,8 +9,9 @@ import (
 var repeated = []string{"apply", "deny", "try", "delete", "annotate", "status"}
 
 // restored has the API server come back with a backup, and people repeat what they did since, one thing at a time. All
-// is done before the backup is made, and before it comes back: of an object that is made and deleted within that time
-// nothing would say that a server has it.
+// is done before the backup is made, before it comes back, and before the next thing is repeated, also by an operator
+// that waits for the Lease of another: of an object that is made and deleted meanwhile nothing would say that a server
+// has it.
 func (a *author) restored(plots []plot) {
 	if slices.ContainsFunc(plots, func(p plot) bool { _, is := p.(*fleetLife); return is }) {
 		return // what the pods of a fleet have then is not simulated
@@ -29,7 +30,7 @@ func (a *author) restored(plots []plot) {
 	for _, s := range did {
 		if slices.Contains(repeated, strings.Fields(s.Text)[0]) {
 			a.steps = append(a.steps, s)
-			a.step("wait 1m", "")
+			a.step("wait 5m", "")
 		}
 	}
 }

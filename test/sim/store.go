@@ -106,14 +106,11 @@ func (s *store) put(r ref, object *unstructured.Unstructured) {
 	before := s.objects[r]
 	s.revision++
 	if object == nil {
-		gone := before.DeepCopy()
-		gone.SetResourceVersion(strconv.FormatUint(s.revision, 10))
-		before = gone // who watches is told the revision of the end
 		delete(s.objects, r)
 	} else {
 		object.SetResourceVersion(strconv.FormatUint(s.revision, 10))
 		s.objects[r] = object
-		if s.orphaned(object) {
+		if s.bereft(object) {
 			time.AfterFunc(lookDelay, func() { s.collect(r, object.GetUID()) })
 		}
 	}
@@ -133,35 +130,61 @@ func (s *store) remove(r ref) {
 			return owner.UID == uid
 		})
 	}) {
-		if s.objects[other] != nil && len(s.objects[other].GetOwnerReferences()) == 1 {
-			s.end(other)
+		if object := s.objects[other]; object != nil {
+			s.disown(other, object)
 		}
 	}
 	s.sweep(r.Namespace)
 }
 
-// collect ends an object whose owner is gone, as the garbage collector does: an operator that was stopped has made it
+// disown ends an object that has no owner any more, or has it forget those that are gone. mu is held.
+func (s *store) disown(r ref, object *unstructured.Unstructured) {
+	all := object.GetOwnerReferences()
+	left := s.present(all)
+	switch {
+	case len(left) == 0:
+		s.end(r)
+	case len(left) < len(all):
+		after := object.DeepCopy()
+		after.SetOwnerReferences(left)
+		s.put(r, after)
+	}
+}
+
+// collect ends an object whose owners are gone, as the garbage collector does: an operator that was stopped has made it
 // late.
 func (s *store) collect(r ref, uid types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if object := s.objects[r]; object != nil && object.GetUID() == uid && s.orphaned(object) {
-		s.end(r)
+	if object := s.objects[r]; object != nil && object.GetUID() == uid && s.bereft(object) {
+		s.disown(r, object)
 	}
 }
 
-// orphaned reports whether an object has an owner that is gone. mu is held.
-func (s *store) orphaned(object *unstructured.Unstructured) bool {
-	if object.GetKind() == "Pod" || len(object.GetOwnerReferences()) != 1 { // ReplicaSets are no objects here
+// bereft reports whether an object has an owner that is gone. mu is held.
+func (s *store) bereft(object *unstructured.Unstructured) bool {
+	if object.GetKind() == "Pod" { // ReplicaSets are no objects here
 		return false
 	}
-	owner := object.GetOwnerReferences()[0].UID
+	all := object.GetOwnerReferences()
+	return len(s.present(all)) < len(all)
+}
+
+// present are the owners that there are. mu is held.
+func (s *store) present(owners []metav1.OwnerReference) (out []metav1.OwnerReference) {
+	if len(owners) == 0 {
+		return nil
+	}
+	all := map[types.UID]bool{}
 	for _, o := range s.objects {
-		if o.GetUID() == owner {
-			return false
+		all[o.GetUID()] = true
+	}
+	for _, owner := range owners {
+		if all[owner.UID] {
+			out = append(out, owner)
 		}
 	}
-	return true
+	return out
 }
 
 // end removes an object, or has it wait for its finalizers. mu is held.
@@ -186,7 +209,9 @@ func (s *store) end(r ref) {
 	now := metav1.NewTime(s.stamp().Add(time.Duration(grace) * time.Second))
 	ending.SetDeletionTimestamp(&now)
 	ending.SetDeletionGracePeriodSeconds(&grace)
-	ending.SetGeneration(object.GetGeneration() + 1)
+	if r.kind.counts() {
+		ending.SetGeneration(object.GetGeneration() + 1)
+	}
 	s.put(r, ending)
 }
 

@@ -92,10 +92,21 @@ func (a *API) list(r *http.Request, q request) (*http.Response, error) {
 		if limit > 0 {
 			after = key
 		}
-		items = append(items, q.shown(one.after))
+		items = append(items, q.listed(one.after))
 	}
 	out.Object["items"] = items
 	return answer(r, http.StatusOK, out.Object)
+}
+
+// listed is what a list shows of an object: of what kind it is, if the list does not say it.
+func (q request) listed(object *unstructured.Unstructured) map[string]any {
+	out := q.shown(object)
+	if q.kind.custom == nil && !q.partial {
+		out = maps.Clone(out)
+		delete(out, "apiVersion")
+		delete(out, "kind")
+	}
+	return out
 }
 
 // asOf returns what there was at a revision that the log still goes back to, in order. mu is held.
@@ -175,13 +186,13 @@ func (a *API) watch(r *http.Request, q request) (*http.Response, error) {
 		f.lag = a.lag("watch " + q.kind.plural)
 	}
 	since, _ := strconv.ParseUint(q.query.Get("resourceVersion"), 10, 64)
-	initial := q.query.Get("sendInitialEvents") == "true"
+	initial := q.query.Get("sendInitialEvents") == "true" || since == 0
 	if initial && a.ahead(q) {
 		a.store.mu.Unlock()
 		return failure(r, errAhead())
 	}
 	switch {
-	case initial || since == 0:
+	case initial:
 		first, f.seen = a.store.asOf(a.store.revision, test), a.store.revision
 	default:
 		f.seen = since
@@ -219,7 +230,7 @@ func (f *follower) begin(first []event, initial bool) error {
 			return errBroken
 		}
 	}
-	if initial {
+	if initial && f.query.Get("allowWatchBookmarks") == "true" {
 		return f.bookmark(map[string]any{metav1.InitialEventsAnnotationKey: "true"})
 	}
 	return nil
@@ -286,11 +297,8 @@ func (f *follower) pass(e event) error {
 	case is:
 		return f.tell(watch.Added, f.shown(e.after))
 	case was:
-		gone := e.before
-		if e.after != nil { // it is another one now: who watches is told at which revision
-			gone = e.before.DeepCopy()
-			gone.SetResourceVersion(e.after.GetResourceVersion())
-		}
+		gone := atopOf(e.before) // who watches is told the revision of the end, or at which it is another one
+		gone.SetResourceVersion(strconv.FormatUint(e.revision, 10))
 		return f.tell(watch.Deleted, f.shown(gone))
 	}
 	return nil

@@ -9,11 +9,13 @@ import (
 	"reflect"
 	"slices"
 
-	jsonpatch "github.com/evanphx/json-patch/v5"
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -41,34 +43,71 @@ func (a *API) create(ctx context.Context, w write,
 		object.SetName(fmt.Sprintf("%s%05x", object.GetGenerateName(), a.store.revision))
 	}
 	w.Name = object.GetName()
+	if err := w.named(object); err != nil {
+		return nil, err
+	}
+	return a.make(ctx, w, object)
+}
+
+// make makes an object of what somebody wants. store.mu is held.
+func (a *API) make(ctx context.Context, w write,
+	object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if err := a.room(w); err != nil {
 		return nil, err
 	}
-	if object.GetResourceVersion() != "" {
-		return nil, apierrors.NewBadRequest("resourceVersion should not be set on objects to be created")
-	}
-	object.SetNamespace(w.Namespace)
 	object.SetUID(uid(a.store.revision))
 	object.SetCreationTimestamp(a.store.creation(w.kind))
-	object.SetGeneration(1)
 	object.SetDeletionTimestamp(nil)
+	w.kind.complete(object)
+	object = w.managed(&unstructured.Unstructured{Object: map[string]any{"apiVersion": object.GetAPIVersion(),
+		"kind": object.GetKind()}}, object)
+	if err := a.add(ctx, w, object); err != nil {
+		return nil, err
+	}
+	return object, nil
+}
+
+// add stores an object that is new. store.mu is held.
+func (a *API) add(ctx context.Context, w write, object *unstructured.Unstructured) error {
 	if w.kind.hasStatus {
 		delete(object.Object, "status")
 	}
-	w.kind.complete(object)
-	if errs := w.kind.admit(ctx, object, nil); len(errs) > 0 {
-		return nil, apierrors.NewInvalid(w.kind.GroupKind(), w.Name, errs)
+	if w.kind.counts() {
+		object.SetGeneration(1)
 	}
-	if a.store.objects[w.ref] != nil {
-		return nil, apierrors.NewAlreadyExists(w.kind.resource(), w.Name)
+	if errs := w.kind.admit(ctx, object); len(errs) > 0 {
+		return apierrors.NewInvalid(w.kind.GroupKind(), w.Name, errs)
 	}
-	object, err := w.managed(&unstructured.Unstructured{Object: map[string]any{"apiVersion": object.GetAPIVersion(),
-		"kind": object.GetKind()}}, object)
-	if err != nil || w.dry {
-		return object, err
+	switch {
+	case object.GetResourceVersion() != "" && !w.dry:
+		return errors.New("resourceVersion should not be set on objects to be created")
+	case a.store.objects[w.ref] != nil:
+		return apierrors.NewAlreadyExists(w.kind.resource(), w.Name)
 	}
-	a.store.put(w.ref, object)
-	return object, nil
+	if !w.dry {
+		a.store.put(w.ref, object)
+	}
+	return nil
+}
+
+// named fails if an object is not the one that the URL names, and makes its metadata what they are stored as.
+func (w write) named(object *unstructured.Unstructured) error {
+	switch namespace := object.GetNamespace(); {
+	case namespace != "" && w.Namespace != "" && namespace != w.Namespace:
+		return apierrors.NewBadRequest(
+			"the namespace of the provided object does not match the namespace sent on the request")
+	case object.GetName() != w.Name:
+		return apierrors.NewBadRequest(fmt.Sprintf(
+			"the name of the object (%s) does not match the name on the URL (%s)", object.GetName(), w.Name))
+	}
+	object.SetNamespace(w.Namespace)
+	metadata, _ := object.Object["metadata"].(map[string]any) // it has a name
+	for _, field := range []string{"finalizers", "ownerReferences"} {
+		if list, ok := metadata[field].([]any); ok && len(list) == 0 { // it is not there
+			delete(metadata, field)
+		}
+	}
+	return nil
 }
 
 // room says why nothing can be made in a namespace. store.mu is held.
@@ -94,24 +133,31 @@ func (a *API) room(w write) error {
 
 // update puts an object in the place of another.
 func (a *API) update(ctx context.Context, w write,
-	object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	object *unstructured.Unstructured) (after *unstructured.Unstructured, made bool, err error) {
 	a.store.mu.Lock()
 	defer a.store.mu.Unlock()
+	if err := w.named(object); err != nil {
+		return nil, false, err
+	}
 	before := a.store.objects[w.ref]
-	if before == nil {
-		return nil, apierrors.NewNotFound(w.kind.resource(), w.Name)
+	made = before == nil && w.kind.Kind == "Lease" // of which an update may be the first that there is
+	switch {
+	case made:
+		before = &unstructured.Unstructured{Object: map[string]any{}}
+	case before == nil:
+		return nil, false, apierrors.NewNotFound(w.kind.resource(), w.Name)
 	}
 	if u := object.GetUID(); u != "" && u != before.GetUID() {
-		return nil, apierrors.NewConflict(w.kind.resource(), w.Name, fmt.Errorf(
+		return nil, false, apierrors.NewConflict(w.kind.resource(), w.Name, fmt.Errorf(
 			"precondition failed: UID in precondition: %s, UID in object meta: %s", u, before.GetUID()))
 	}
-	if object.GetResourceVersion() == "" && w.kind.custom != nil {
-		return nil, apierrors.NewInvalid(w.kind.GroupKind(), w.Name, field.ErrorList{
-			field.Invalid(field.NewPath("metadata", "resourceVersion"), uint64(0), "must be specified for an update"),
-		})
+	if made {
+		object.SetResourceVersion("")
+		after, err = a.make(ctx, w, object)
+		return after, made, err
 	}
-	object.SetUID(before.GetUID())
-	return a.replace(ctx, w, before, object)
+	after, err = a.replace(ctx, w, before, object)
+	return after, false, err
 }
 
 // patch changes an object by a patch of one of the types that there are, but for strategic ones. An object that is
@@ -163,6 +209,13 @@ func (a *API) change(ctx context.Context, w write, kind types.PatchType,
 		return nil, apierrors.NewGenericServerResponse(415, "", w.kind.resource(), w.Name, fmt.Sprintf(
 			"patches of the type %s are not taken", kind), 0, false)
 	}
+	if _, _, err := objectmeta.GetObjectMeta(after.Object, false); err != nil {
+		return nil, apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{
+			field.Invalid(field.NewPath("patch"), "", err.Error())})
+	}
+	if err := w.named(after); err != nil {
+		return nil, err
+	}
 	return a.replace(ctx, w, before, after)
 }
 
@@ -203,10 +256,6 @@ func (a *API) apply(ctx context.Context, w write, before *unstructured.Unstructu
 		if w.subresource != "" {
 			return nil, apierrors.NewNotFound(w.kind.resource(), w.Name)
 		}
-		if applied.GetUID() != "" || applied.GetResourceVersion() != "" {
-			return nil, apierrors.NewConflict(w.kind.resource(), w.Name, fmt.Errorf(
-				"uid mismatch: the provided object specified uid %s, and no existing object was found", applied.GetUID()))
-		}
 		live = &unstructured.Unstructured{}
 		live.SetGroupVersionKind(w.kind.GroupVersionKind)
 		live.SetName(w.Name)
@@ -217,46 +266,33 @@ func (a *API) apply(ctx context.Context, w write, before *unstructured.Unstructu
 		return nil, err
 	}
 	after := merged.(*unstructured.Unstructured)
-	w.kind.complete(after)
-	if before == nil {
-		return a.createApplied(ctx, w, after)
+	if uid := after.GetUID(); uid != "" && before == nil {
+		return nil, apierrors.NewConflict(w.kind.resource(), w.Name, fmt.Errorf(
+			"uid mismatch: the provided object specified uid %s, and no existing object was found", uid))
 	}
-	return a.replaceManaged(ctx, w, before, after)
-}
-
-// createApplied stores what was applied where nothing was. store.mu is held.
-func (a *API) createApplied(ctx context.Context, w write,
-	object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if err := w.named(after); err != nil {
+		return nil, err
+	}
+	w.kind.complete(after)
+	if before != nil {
+		return a.replaceManaged(ctx, w, before, after)
+	}
 	if err := a.room(w); err != nil {
 		return nil, err
 	}
-	object.SetUID(uid(a.store.revision))
-	object.SetCreationTimestamp(a.store.creation(w.kind))
-	object.SetGeneration(1)
-	if errs := w.kind.admit(ctx, object, nil); len(errs) > 0 {
-		return nil, apierrors.NewInvalid(w.kind.GroupKind(), w.Name, errs)
+	after.SetUID(uid(a.store.revision))
+	after.SetCreationTimestamp(a.store.creation(w.kind))
+	if err := a.add(ctx, w, after); err != nil {
+		return nil, err
 	}
-	if !w.dry {
-		a.store.put(w.ref, object)
-	}
-	return object, nil
+	return after, nil
 }
 
 // replace puts an object in the place of another, and notes who set what. store.mu is held.
 func (a *API) replace(ctx context.Context, w write, before,
 	after *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	if v := after.GetResourceVersion(); v != "" && v != before.GetResourceVersion() {
-		return nil, apierrors.NewConflict(w.kind.resource(), w.Name, errModified)
-	}
-	uid := after.GetUID()
-	w.keep(before, after)
 	w.kind.complete(after)
-	after, err := w.managed(before, after)
-	if err != nil {
-		return nil, err
-	}
-	after.SetUID(uid)
-	return a.replaceManaged(ctx, w, before, after)
+	return a.replaceManaged(ctx, w, before, w.managed(before, after))
 }
 
 // atopOf returns an object that has its own metadata, and shares everything else, which nobody changes that is stored.
@@ -286,7 +322,9 @@ func (w write) keep(before, after *unstructured.Unstructured) {
 			after.Object["status"] = before.Object["status"]
 		}
 	}
-	after.SetUID(before.GetUID())
+	if after.GetUID() == "" {
+		after.SetUID(before.GetUID())
+	}
 	after.SetResourceVersion(before.GetResourceVersion())
 	after.SetCreationTimestamp(before.GetCreationTimestamp())
 	after.SetDeletionTimestamp(before.GetDeletionTimestamp())
@@ -297,38 +335,27 @@ func (w write) keep(before, after *unstructured.Unstructured) {
 // replaceManaged stores an object whose managed fields are right. store.mu is held.
 func (a *API) replaceManaged(ctx context.Context, w write, before,
 	after *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	uid, version := after.GetUID(), after.GetResourceVersion()
-	w.keep(before, after)
-	if before.GetDeletionTimestamp() != nil {
-		for _, f := range after.GetFinalizers() {
-			if !slices.Contains(before.GetFinalizers(), f) {
-				return nil, apierrors.NewInvalid(w.kind.GroupKind(), w.Name, field.ErrorList{
-					field.Forbidden(field.NewPath("metadata", "finalizers"),
-						"no new finalizers can be added if the object is being deleted"),
-				})
-			}
-		}
-	}
-	errs := w.kind.admit(ctx, after, before)
-	if uid != before.GetUID() && w.subresource == "" {
-		// who writes a status may say what it likes: metadata are not taken from it
-		errs = append(errs, field.Invalid(field.NewPath("metadata", "uid"), uid, "field is immutable"))
-	}
-	if len(errs) > 0 {
-		return nil, apierrors.NewInvalid(w.kind.GroupKind(), w.Name, errs)
-	}
-	if version != "" && version != before.GetResourceVersion() {
+	switch version := after.GetResourceVersion(); {
+	case version == "" && !w.kind.unconditional():
+		return nil, apierrors.NewInvalid(w.kind.GroupKind(), w.Name, field.ErrorList{
+			field.Invalid(field.NewPath("metadata", "resourceVersion"), uint64(0), "must be specified for an update"),
+		})
+	case version != "" && version != before.GetResourceVersion():
 		return nil, apierrors.NewConflict(w.kind.resource(), w.Name, errModified)
 	}
-	if w.subresource == "" && !reflect.DeepEqual(wanted(before, w.kind.hasStatus), wanted(after, w.kind.hasStatus)) {
+	w.keep(before, after)
+	if errs := w.kind.admitUpdate(ctx, w.subresource, after, before); len(errs) > 0 {
+		return nil, apierrors.NewInvalid(w.kind.GroupKind(), w.Name, errs)
+	}
+	if w.subresource == "" && w.kind.counts() &&
+		!reflect.DeepEqual(wanted(before, w.kind.hasStatus), wanted(after, w.kind.hasStatus)) {
 		after.SetGeneration(before.GetGeneration() + 1)
 	}
 	if w.dry || same(before, after) {
 		return after, nil
 	}
 	if after.GetDeletionTimestamp() != nil && len(after.GetFinalizers()) == 0 {
-		a.store.objects[w.ref] = after
-		a.store.remove(w.ref)
+		a.store.remove(w.ref) // who watches is told of it as it was stored
 		return after, nil
 	}
 	a.store.put(w.ref, after)
@@ -375,17 +402,18 @@ func timeless(object *unstructured.Unstructured) map[string]any {
 	return out
 }
 
-// managed notes who set which fields.
-func (w write) managed(before, after *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+// managed notes who set which fields. If it cannot, nobody has set any from then on.
+func (w write) managed(before, after *unstructured.Unstructured) *unstructured.Unstructured {
 	fields := w.kind.fields(w.subresource)
 	if fields == nil {
-		return after, nil
+		return after
 	}
 	out, err := fields.Update(before, after, w.manager)
-	if err != nil {
-		return nil, apierrors.NewInternalError(err)
+	if err != nil { // a value is of a wrong type, or will be
+		after.SetManagedFields(nil)
+		return after
 	}
-	return out.(*unstructured.Unstructured), nil
+	return out.(*unstructured.Unstructured)
 }
 
 // remove deletes an object. It returns it if it has to wait for its finalizers, and else what says that it is gone.
