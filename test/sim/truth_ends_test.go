@@ -212,7 +212,7 @@ func compareTimes(t *testing.T, p pair) {
 		var told [2][]any
 		for i, s := range y.sides {
 			response := s.ask(t, o)
-			told[i] = append([]any{response.StatusCode}, s.told(t, follow(response.Body), false)...)
+			told[i] = append([]any{response.StatusCode}, s.told(t, follow(response), false)...)
 		}
 		if diff := cmp.Diff(told[0], told[1]); diff != "" || !slices.Contains(told[0], any("ERROR")) {
 			t.Errorf("%s is told what only one says (-kube-apiserver):\n%s", query, diff)

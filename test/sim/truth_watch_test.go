@@ -67,20 +67,20 @@ func (l *living) watchIt(t *testing.T, all bool) {
 	w := &watching{what: fmt.Sprintf("the watch after operation %d, %s", l.n, o.path(l.sides[0])),
 		ordered: from != "state" && from != "streamed"}
 	for i, s := range l.sides {
-		response := s.ask(t, o)
+		response := s.ask(t, o) //nolint:bodyclose // follow closes it
 		if response.StatusCode != http.StatusOK {
 			t.Fatalf("%s is refused by side %d: %d", w.what, i, response.StatusCode)
 		}
 		w.told[i] = make(chan []map[string]any, 1)
-		go func() { w.told[i] <- follow(response.Body) }()
+		go func() { w.told[i] <- follow(response) }()
 	}
 	l.watches = append(l.watches, w)
 }
 
 // follow reads a watch up to the object that ends it, or up to an error.
-func follow(body io.ReadCloser) (events []map[string]any) {
-	defer body.Close()
-	for decoder := json.NewDecoder(body); ; {
+func follow(response *http.Response) (events []map[string]any) {
+	defer response.Body.Close()
+	for decoder := json.NewDecoder(response.Body); ; {
 		var event map[string]any
 		if err := decoder.Decode(&event); err != nil {
 			if !errors.Is(err, io.EOF) {
