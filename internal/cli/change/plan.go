@@ -81,7 +81,7 @@ func readBoth(
 		return nil, nil, err
 	}
 	if len(against) == 0 {
-		if err := command.Complain(env, changed.Input); err != nil {
+		if err := complain(env, changed.Input); err != nil {
 			return nil, nil, err
 		}
 		if len(changed.Objects) == 0 { // as where what was to write them has failed
@@ -96,7 +96,7 @@ func readBoth(
 		return nil, nil, err
 	}
 	if len(against) > 0 {
-		if err := command.Complain(env, changed.Input, before.Input); err != nil {
+		if err := complain(env, changed.Input, before.Input); err != nil {
 			return nil, nil, err
 		}
 		keepAges(before.Objects, changed.Objects, env.Now)
@@ -116,6 +116,19 @@ func readBoth(
 	}
 	slices.SortStableFunc(after.Objects, func(a, b *manifest.Object) int { return a.Compare(b.Ref) })
 	return before, after, nil
+}
+
+// complain is command.Complain. It also fails if a changed object is of an unknown kind, as one that is misspelt: nobody
+// knows what it changes, and whoever asks before a merge takes "nothing changes" for an answer.
+func complain(env command.Env, changed *manifest.Input, before ...*manifest.Input) error {
+	if err := command.Complain(env, append(before, changed)...); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(changed.Problems, func(p manifest.Problem) bool { return p.Reason == manifest.UnknownKind }) {
+		return errors.New("a changed object is of a kind that zonefold does not know, so what changes cannot be determined; " +
+			"correct its apiVersion and kind")
+	}
+	return nil
 }
 
 // apply makes objects that are there already what they are when these have been applied to them.
