@@ -40,7 +40,7 @@ type written struct {
 
 func (w written) OnAdd(o any, initial bool) {
 	if o, ok := o.(client.Object); ok {
-		w.by.Saw(o)
+		w.by.Saw(nil, o)
 	}
 	w.ResourceEventHandler.OnAdd(o, initial)
 }
@@ -50,8 +50,9 @@ func (w written) OnUpdate(old, o any) {
 	if after, ok := o.(client.Object); ok {
 		if before != nil && before.GetUID() != after.GetUID() {
 			w.by.Forget(before)
+			before = nil
 		}
-		w.by.Saw(after)
+		w.by.Saw(before, after)
 	}
 	w.ResourceEventHandler.OnUpdate(old, o)
 }

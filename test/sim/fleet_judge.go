@@ -181,9 +181,13 @@ func (p *pod) listed(zone string) {
 }
 
 // rolls looks, when the pods of a Deployment are to be replaced, whether those of another one of its cluster are being
-// replaced. Where some are not ready anyhow, or were not a moment ago, nothing is lost. store.mu is held.
-func (n *nodes) rolls(r ref, was *rollout) {
+// replaced. Where some are not ready anyhow, or were not a moment ago, nothing is lost. Those of a server that goes to
+// another cluster go anyway, as those of one that is deleted. store.mu is held.
+func (n *nodes) rolls(r ref, was, is *rollout) {
 	cluster := was.template.Labels[bindy.ClusterLabel]
+	if is.template.Labels[bindy.ClusterLabel] != cluster {
+		return
+	}
 	for _, p := range n.sorted() {
 		if p.of == r && (!p.ready || p.hash != was.hash || n.now().Sub(p.since) < together) {
 			return

@@ -362,7 +362,7 @@ func (n *nodes) planOf(r ref, object *unstructured.Unstructured) *rollout {
 		n.world.fail("a Deployment cannot be read: " + err.Error())
 	}
 	if known != nil && known.hash != out.hash {
-		n.rolls(r, known)
+		n.rolls(r, known, out)
 	}
 	n.plans[r] = out
 	return out

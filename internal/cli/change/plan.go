@@ -125,8 +125,8 @@ func complain(env command.Env, changed *manifest.Input, before ...*manifest.Inpu
 		return err
 	}
 	if slices.ContainsFunc(changed.Problems, func(p manifest.Problem) bool { return p.Reason == manifest.UnknownKind }) {
-		return errors.New("a changed object is of a kind that zonefold does not know, so what changes cannot be determined; " +
-			"correct its apiVersion and kind")
+		return errors.New("a changed object is of a kind that zonefold does not know, so what changes cannot be " +
+			"determined; correct its apiVersion and kind")
 	}
 	return nil
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/zonefold/zonefold/internal/controller"
 	"github.com/zonefold/zonefold/internal/controller/core"
 	"github.com/zonefold/zonefold/internal/controller/homelab/servers"
-	"github.com/zonefold/zonefold/internal/controller/objects"
 	dialect "github.com/zonefold/zonefold/internal/dialect/homelab"
 	"github.com/zonefold/zonefold/internal/zone"
 )
@@ -62,14 +61,15 @@ func (k *Controller) putRecord(o *v1alpha1.DNSRecord) {
 		k.Numbers.moved("", r.status.State)
 	} else {
 		before, r.object = r.object, o
-		switch has, known := objects.Version(o), objects.Version(r.base); {
-		case has > known: // else it is older than what our last write has made of it
-			m.reads(r, o, &o.Status)
-		case has == known: // the answer to our last write need not be kept beside it; what it means is known
+		switch {
+		case k.objects.Behind(o) != nil: // what our last write has made of it is newer
+		case o.ResourceVersion == r.base.GetResourceVersion(): // the answer to it need not be kept; what it means is known
 			r.base = o
 			if equality.Semantic.DeepEqual(*r.status, o.Status) {
 				r.status = &o.Status
 			}
+		default:
+			m.reads(r, o, &o.Status)
 		}
 	}
 	if a := o.Status.Applied; a != nil && r.applied != nil && *r.applied == *a {

@@ -99,14 +99,19 @@ func (w *writes) version(o client.Object) uint64 {
 	return last.of[o.GetUID()].version
 }
 
-// Saw notes a version of an object that the cache has brought.
-func (w *Writer) Saw(o client.Object) {
+// Saw notes a version of an object that the cache has brought, in the place of another one if there was one. If the
+// cache had a newer one, the API server has come back with a backup: what was written after that is undone, and nobody
+// is behind it any more.
+func (w *Writer) Saw(before, o client.Object) {
 	last, unlock := w.writes.Lock()
 	uid := o.GetUID()
 	one, ours := last.of[uid]
 	var all []func()
 	if ours {
 		one.cached = Version(o)
+		if before != nil && one.cached < Version(before) {
+			one.version = 0
+		}
 		last.of[uid] = one
 		if one.cached >= one.version {
 			all = last.after[uid]

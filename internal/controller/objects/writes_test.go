@@ -39,7 +39,7 @@ func TestWhoIsBehindHearsOfItOnce(t *testing.T) {
 		version string
 		heard   int
 	}{{"9", 0}, {"10", 0}, {"11", 1}, {"12", 1}} {
-		if w.Saw(at("a", step.version)); heard != step.heard {
+		if w.Saw(nil, at("a", step.version)); heard != step.heard {
 			t.Errorf("when the cache has %s it was told %d times", step.version, heard)
 		}
 	}
@@ -55,7 +55,7 @@ func TestWhatTheCacheBringsBeforeTheAnswerIsNotWaitedFor(t *testing.T) {
 	var w Writer
 	var behind *Behind
 	w.writes.begin("a")
-	w.Saw(at("a", "9"))
+	w.Saw(nil, at("a", "9"))
 	w.writes.wrote("a", at("a", "9"))
 	told := false
 	if err := w.Behind(at("a", "8")); !errors.As(err, &behind) {
@@ -63,6 +63,22 @@ func TestWhatTheCacheBringsBeforeTheAnswerIsNotWaitedFor(t *testing.T) {
 	}
 	if behind.Then(func() { told = true }); !told {
 		t.Error("nobody is told")
+	}
+}
+
+func TestWhatABackupHasUndoneIsNotWaitedFor(t *testing.T) {
+	var w Writer
+	var behind *Behind
+	told := false
+	w.writes.write(at("a", "9"))
+	if errors.As(w.Behind(at("a", "7")), &behind) {
+		behind.Then(func() { told = true })
+	}
+	if w.Saw(at("a", "7"), at("a", "8")); told || w.Behind(at("a", "8")) == nil {
+		t.Error("our write is undone because the cache has brought an older one")
+	}
+	if w.Saw(at("a", "8"), at("a", "5")); !told || w.Behind(at("a", "5")) != nil {
+		t.Error("the API server has come back with a backup, and what it has is behind")
 	}
 }
 
@@ -74,7 +90,7 @@ func TestAnObjectThatIsGoneIsForgotten(t *testing.T) {
 		behind.Then(func() { t.Error("it is gone") })
 	}
 	w.Forget(at("a", "10"))
-	w.Saw(at("a", "11"))
+	w.Saw(nil, at("a", "11"))
 	w.writes.begin("b") // it takes off the last finalizer
 	w.Forget(at("b", "9"))
 	w.writes.wrote("b", at("b", "9"))

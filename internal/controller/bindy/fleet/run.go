@@ -116,8 +116,8 @@ func (w watch) requests(ctx context.Context, o client.Object) []reconcile.Reques
 func (b *Controller) changed() predicate.Predicate {
 	differs := predicate.ResourceVersionChangedPredicate{}
 	return predicate.Funcs{
-		CreateFunc: func(e event.CreateEvent) bool { b.Objects.Saw(e.Object); return true },
-		UpdateFunc: func(e event.UpdateEvent) bool { b.Objects.Saw(e.ObjectNew); return differs.Update(e) },
+		CreateFunc: func(e event.CreateEvent) bool { b.Objects.Saw(nil, e.Object); return true },
+		UpdateFunc: func(e event.UpdateEvent) bool { b.Objects.Saw(e.ObjectOld, e.ObjectNew); return differs.Update(e) },
 		DeleteFunc: func(e event.DeleteEvent) bool { b.Objects.Forget(e.Object); return true },
 	}
 }
