@@ -118,8 +118,8 @@ func readBoth(
 	return before, after, nil
 }
 
-// complain is command.Complain. It also fails if a changed object is of an unknown kind, as one that is misspelt: nobody
-// knows what it changes, and whoever asks before a merge takes "nothing changes" for an answer.
+// complain is command.Complain. It also fails if a changed object is of an unknown kind, as one that is misspelt:
+// nobody knows what it changes, and to whoever asks before a merge, "nothing changes" is an answer.
 func complain(env command.Env, changed *manifest.Input, before ...*manifest.Input) error {
 	if err := command.Complain(env, append(before, changed)...); err != nil {
 		return err
