@@ -262,6 +262,10 @@ func (a *author) ease() {
 	a.lasting = ""
 }
 
+// rest waits until all is done. An API server is in trouble for five minutes at most, and whoever has failed for that
+// long tries again after as long; an operator may wait for the Lease of another before.
+func (a *author) rest() { a.step("wait 15m", "") }
+
 // mended writes steps by which what was wrong ends.
 func (a *author) mended(write func()) {
 	before := a.mending

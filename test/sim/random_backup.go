@@ -16,30 +16,30 @@ func (a *author) restored(plots []plot) {
 	if slices.ContainsFunc(plots, func(p plot) bool { _, is := p.(*fleetLife); return is }) {
 		return // what the pods of a fleet have then is not simulated
 	}
-	a.rest(plots)
+	a.calm(plots)
 	a.step("backup", "")
 	from := len(a.steps)
 	for range 3 {
 		plots[a.IntN(len(plots))].turn()
 		a.step("wait "+a.choose(pauses), "")
 	}
-	a.rest(plots)
+	a.calm(plots)
 	did := slices.Clone(a.steps[from:])
 	a.step(a.choose([]string{"restore", "restore bumped"}), "")
 	a.step("wait "+a.choose(pauses), "")
 	for _, s := range did {
 		if slices.Contains(repeated, strings.Fields(s.Text)[0]) {
 			a.steps = append(a.steps, s)
-			a.step("wait 5m", "")
+			a.rest()
 		}
 	}
 }
 
-// rest has what was wrong end, and all be done.
-func (a *author) rest(plots []plot) {
+// calm has what was wrong end, and all be done.
+func (a *author) calm(plots []plot) {
 	a.ease()
 	for _, p := range plots {
 		p.mend()
 	}
-	a.step("wait 5m", "")
+	a.rest()
 }

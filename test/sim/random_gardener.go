@@ -127,7 +127,7 @@ func (a *accountLife) calm() {
 	a.ease()
 	a.mendOne(0)
 	a.mendOne(1)
-	a.step("wait 5m", "")
+	a.rest()
 }
 
 // mend has all be calm, and looked at once more: whoever writes DNSRecords does so too.

@@ -121,7 +121,7 @@ func (a *classLife) mend() {
 func (a *classLife) lose() {
 	a.ease()
 	a.mend()
-	a.step("wait 5m", "")
+	a.rest()
 	a.step("lose "+a.host(0), "")
 	a.step("wait "+auditAfter.String(), "")
 }

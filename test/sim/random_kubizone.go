@@ -308,7 +308,7 @@ func (a *zoneLife) brake(server int) {
 func (a *zoneLife) yesterday() {
 	a.ease()
 	a.mend()
-	a.step("wait 5m", "")
+	a.rest()
 	if a.own {
 		return // nobody but operators gives it anything
 	}
@@ -330,7 +330,7 @@ func (a *zoneLife) yesterday() {
 func (a *zoneLife) update() {
 	a.ease()
 	a.mend()
-	a.step("wait 5m", "")
+	a.rest()
 	if a.IntN(3) == 0 {
 		a.step(a.choose([]string{"failing timeout after 5s", "failing 409 before 5s", "absent 1s", "gone 30s"}), "")
 	}
