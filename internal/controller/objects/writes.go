@@ -99,9 +99,9 @@ func (w *writes) version(o client.Object) uint64 {
 	return last.of[o.GetUID()].version
 }
 
-// Saw notes a version of an object that the cache has brought, in the place of another one if there was one. If the
-// cache had a newer one, the API server has come back with a backup: what was written after that is undone, and nobody
-// is behind it any more.
+// Saw notes a version of an object that the cache has brought, in the place of another one if there was one. If that
+// one was newer, the API server has come back with a backup: what was written later is undone, and nobody is behind it
+// any more. Several who follow an object hear of its versions at different times, each of them in order.
 func (w *Writer) Saw(before, o client.Object) {
 	last, unlock := w.writes.Lock()
 	uid := o.GetUID()
