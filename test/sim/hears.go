@@ -118,6 +118,8 @@ func (w *witness) hooked(at string, before, after []dnshook.Record, lost bool) {
 	t := notice{witness: w, want: w.wishes.heapAt(at), holding: w.holding(at, ""), at: at, zone: "its class"}
 	if !lost {
 		t.judge(m)
+	}
+	if !lost && !w.undone {
 		t.judgeAliases(m.After)
 	}
 	var changed []rr.Key

@@ -39,6 +39,7 @@ func staysOf(r ref, object *unstructured.Unstructured) (all []stay) {
 func (w *witness) remains(e event, restored bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.undone = w.undone || restored
 	if e.kind.Kind != "Zone" || e.kind.Group != "kubi.zone" {
 		return
 	}

@@ -44,6 +44,7 @@ type witness struct {
 	reserves reserves
 	stays    map[stay]time.Time   // since when statuses name them
 	parted   map[string]time.Time // when a status last ceased to name a zone somewhere
+	undone   bool                 // by a backup: of what was made later, no object says that a server has it
 	wrong    []string
 	changed  map[string]time.Time // when something last happened to what objects are about
 	dim      time.Time            // until then operators may not see what has become of objects
