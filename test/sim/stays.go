@@ -56,6 +56,9 @@ func (w *witness) remains(e event, restored bool) {
 		since, named := w.stays[s]
 		delete(w.stays, s)
 		w.parted[s.fqdn] = w.now()
+		if restored { // kinds are listed again one after the other
+			w.parted[s.fqdn] = w.now().Add(latest)
+		}
 		if restored || e.after == nil || ending(e.after) || !named || w.now().Before(w.dim) {
 			continue
 		}
