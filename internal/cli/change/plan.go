@@ -121,7 +121,7 @@ func readBoth(
 // complain is command.Complain. It also fails if a changed object is of an unknown kind, as one that is misspelt:
 // nobody knows what it changes, and to whoever asks before a merge, "nothing changes" is an answer.
 func complain(env command.Env, changed *manifest.Input, before ...*manifest.Input) error {
-	if err := command.Complain(env, append(before, changed)...); err != nil {
+	if err := command.Complain(env, append([]*manifest.Input{changed}, before...)...); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(changed.Problems, func(p manifest.Problem) bool { return p.Reason == manifest.UnknownKind }) {
