@@ -118,8 +118,6 @@ func (w *witness) hooked(at string, before, after []dnshook.Record, lost bool) {
 	t := notice{witness: w, want: w.wishes.heapAt(at), holding: w.holding(at, ""), at: at, zone: "its class"}
 	if !lost {
 		t.judge(m)
-	}
-	if !lost && !w.undone {
 		t.judgeAliases(m.After)
 	}
 	var changed []rr.Key
@@ -129,8 +127,12 @@ func (w *witness) hooked(at string, before, after []dnshook.Record, lost bool) {
 	t.enter(m, changed, lost)
 }
 
-// judgeAliases looks whether a CNAME stands beside something else (RFC 1034 §3.6.2), which most servers refuse.
+// judgeAliases looks whether a CNAME stands beside something else (RFC 1034 §3.6.2), which most servers refuse, unless
+// that may be what a backup has undone.
 func (t notice) judgeAliases(sets rr.Sets) {
+	if t.undone {
+		return
+	}
 	beside := map[dnsname.Name]int{}
 	for set := range sets.All() {
 		beside[set.Name]++

@@ -262,6 +262,15 @@ func (a *author) ease() {
 	a.lasting = ""
 }
 
+// calm has what was wrong end, and all be done.
+func (a *author) calm(plots ...plot) {
+	a.ease()
+	for _, p := range plots {
+		p.mend()
+	}
+	a.rest()
+}
+
 // rest waits until all is done. An API server is in trouble for five minutes at most, and whoever has failed for that
 // long tries again after as long; an operator may wait for the Lease of another before.
 func (a *author) rest() { a.step("wait 15m", "") }

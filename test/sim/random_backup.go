@@ -16,14 +16,14 @@ func (a *author) restored(plots []plot) {
 	if slices.ContainsFunc(plots, func(p plot) bool { _, is := p.(*fleetLife); return is }) {
 		return // what the pods of a fleet have then is not simulated
 	}
-	a.calm(plots)
+	a.calm(plots...)
 	a.step("backup", "")
 	from := len(a.steps)
 	for range 3 {
 		plots[a.IntN(len(plots))].turn()
 		a.step("wait "+a.choose(pauses), "")
 	}
-	a.calm(plots)
+	a.calm(plots...)
 	did := slices.Clone(a.steps[from:])
 	a.step(a.choose([]string{"restore", "restore bumped"}), "")
 	a.step("wait "+a.choose(pauses), "")
@@ -33,13 +33,4 @@ func (a *author) restored(plots []plot) {
 			a.rest()
 		}
 	}
-}
-
-// calm has what was wrong end, and all be done.
-func (a *author) calm(plots []plot) {
-	a.ease()
-	for _, p := range plots {
-		p.mend()
-	}
-	a.rest()
 }

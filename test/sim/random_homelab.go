@@ -119,9 +119,7 @@ func (a *classLife) mend() {
 // lose has a server that shows what it has lose it, at a calm moment. It does not come back with what was deleted:
 // nobody knows of that.
 func (a *classLife) lose() {
-	a.ease()
-	a.mend()
-	a.rest()
+	a.calm(a)
 	a.step("lose "+a.host(0), "")
 	a.step("wait "+auditAfter.String(), "")
 }

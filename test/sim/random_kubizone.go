@@ -306,9 +306,7 @@ func (a *zoneLife) brake(server int) {
 // yesterday has a server keep what it has, or come back with it: at a calm moment, as what is under way then goes one
 // way or the other.
 func (a *zoneLife) yesterday() {
-	a.ease()
-	a.mend()
-	a.rest()
+	a.calm(a)
 	if a.own {
 		return // nobody but operators gives it anything
 	}
@@ -328,9 +326,7 @@ func (a *zoneLife) yesterday() {
 // update has a client change a name that nobody else wants, at a calm moment: what comes of it depends on which Zones
 // there are. What is wrong with the API server then begins right before.
 func (a *zoneLife) update() {
-	a.ease()
-	a.mend()
-	a.rest()
+	a.calm(a)
 	if a.IntN(3) == 0 {
 		a.step(a.choose([]string{"failing timeout after 5s", "failing 409 before 5s", "absent 1s", "gone 30s"}), "")
 	}

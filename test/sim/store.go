@@ -140,7 +140,7 @@ func (s *store) remove(r ref) {
 // disown ends an object that has no owner any more, or has it forget those that are gone. mu is held.
 func (s *store) disown(r ref, object *unstructured.Unstructured) {
 	all := object.GetOwnerReferences()
-	left := s.present(all)
+	left := slices.DeleteFunc(slices.Clone(all), s.lacks)
 	switch {
 	case len(left) == 0:
 		s.end(r)
@@ -166,25 +166,17 @@ func (s *store) bereft(object *unstructured.Unstructured) bool {
 	if object.GetKind() == "Pod" { // ReplicaSets are no objects here
 		return false
 	}
-	all := object.GetOwnerReferences()
-	return len(s.present(all)) < len(all)
+	return slices.ContainsFunc(object.GetOwnerReferences(), s.lacks)
 }
 
-// present are the owners that there are. mu is held.
-func (s *store) present(owners []metav1.OwnerReference) (out []metav1.OwnerReference) {
-	if len(owners) == 0 {
-		return nil
-	}
-	all := map[types.UID]bool{}
+// lacks reports whether an owner is gone. mu is held.
+func (s *store) lacks(owner metav1.OwnerReference) bool {
 	for _, o := range s.objects {
-		all[o.GetUID()] = true
-	}
-	for _, owner := range owners {
-		if all[owner.UID] {
-			out = append(out, owner)
+		if o.GetUID() == owner.UID {
+			return false
 		}
 	}
-	return out
+	return true
 }
 
 // end removes an object, or has it wait for its finalizers. mu is held.

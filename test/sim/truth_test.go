@@ -166,9 +166,7 @@ func sameAnswer(t *testing.T, sides [2]*side, which string, o operation) int {
 // finish empties the collection, makes what ends each watch, and compares what was watched.
 func (l *living) finish(t *testing.T) {
 	for _, name := range l.names {
-		l.compare(t, l.patch(name, mergePatch, func(*side) any {
-			return map[string]any{"metadata": map[string]any{"finalizers": nil}}
-		}))
+		l.compare(t, l.unhold(name))
 		l.compare(t, sameForBoth(http.MethodDelete, l.one(name), nil))
 	}
 	for _, name := range l.names {

@@ -30,23 +30,22 @@ type watching struct {
 
 // watchIt begins a watch of the collection: of all of it from now on, or of some from some time on.
 func (l *living) watchIt(t *testing.T, all bool) {
-	choose := func(all ...string) string { return all[l.random.IntN(len(all))] }
 	query, from := url.Values{"watch": {"true"}, "allowWatchBookmarks": {"true"}}, "now"
 	o := operation{method: http.MethodGet, contentType: plainJSON, body: func(*side) any { return nil }}
 	if !l.kind.namespaced {
 		query.Set("labelSelector", "life="+l.namespace)
 	}
 	if !all {
-		from = choose("now", "listed", "stale", "state", "streamed")
-		switch choose("", "name", "label") {
+		from = l.choose("now", "listed", "stale", "state", "streamed")
+		switch l.choose("", "name", "label") {
 		case "name":
-			query.Set("fieldSelector", "metadata.name="+choose(l.names...))
+			query.Set("fieldSelector", "metadata.name="+l.choose(l.names...))
 		case "label":
-			query.Set("labelSelector", fmt.Sprintf("life=%s,of in (%s,end)", l.namespace, choose("x", "y")))
+			query.Set("labelSelector", fmt.Sprintf("life=%s,of in (%s,end)", l.namespace, l.choose("x", "y")))
 		}
-		o.accept = choose("", "", partialObject)
+		o.accept = l.choose("", "", partialObject)
 	}
-	name := choose(l.names...)
+	name := l.choose(l.names...)
 	l.compare(t, sameForBoth(http.MethodGet, l.listing("", ""), nil)) // which says what time it is now
 	o.path = func(s *side) string {
 		q := url.Values{}

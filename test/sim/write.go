@@ -52,12 +52,6 @@ func (a *API) create(ctx context.Context, w write,
 // make makes an object of what somebody wants. store.mu is held.
 func (a *API) make(ctx context.Context, w write,
 	object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	if err := a.room(w); err != nil {
-		return nil, err
-	}
-	object.SetUID(uid(a.store.revision))
-	object.SetCreationTimestamp(a.store.creation(w.kind))
-	object.SetDeletionTimestamp(nil)
 	w.kind.complete(object)
 	object = w.managed(&unstructured.Unstructured{Object: map[string]any{"apiVersion": object.GetAPIVersion(),
 		"kind": object.GetKind()}}, object)
@@ -69,6 +63,12 @@ func (a *API) make(ctx context.Context, w write,
 
 // add stores an object that is new. store.mu is held.
 func (a *API) add(ctx context.Context, w write, object *unstructured.Unstructured) error {
+	if err := a.room(w); err != nil {
+		return err
+	}
+	object.SetUID(uid(a.store.revision))
+	object.SetCreationTimestamp(a.store.creation(w.kind))
+	object.SetDeletionTimestamp(nil)
 	if w.kind.hasStatus {
 		delete(object.Object, "status")
 	}
@@ -277,11 +277,6 @@ func (a *API) apply(ctx context.Context, w write, before *unstructured.Unstructu
 	if before != nil {
 		return a.replaceManaged(ctx, w, before, after)
 	}
-	if err := a.room(w); err != nil {
-		return nil, err
-	}
-	after.SetUID(uid(a.store.revision))
-	after.SetCreationTimestamp(a.store.creation(w.kind))
 	if err := a.add(ctx, w, after); err != nil {
 		return nil, err
 	}
