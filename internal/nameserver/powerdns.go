@@ -28,9 +28,10 @@ type PowerDNS struct {
 // apiKey protects nothing: the API listens on loopback, for a test.
 const apiKey = "zonefold-test-key"
 
-// StartPowerDNS starts pdns_server with its SQLite backend and its HTTP API, with the defaults of the package for
-// caches and body sizes, and waits until it answers for every zone. It is written to over the API and transfers to
-// loopback, so that Options.Keys have no meaning for it.
+// StartPowerDNS starts pdns_server with its SQLite backend and its HTTP API, with the package's default for body sizes
+// and without caches, and waits until it answers for every zone. A query that PowerDNS reads while it applies a change
+// may leave the old records in its cache behind the purge, and it would answer with them for another 20 seconds. It is
+// written to over the API and transfers to loopback, so that Options.Keys have no meaning for it.
 func StartPowerDNS(ctx context.Context, opts Options) (*PowerDNS, error) {
 	opts.Keys = nil
 	s, err := start(ctx, opts, pdns{})
@@ -69,6 +70,9 @@ webserver=yes
 webserver-address=%s
 webserver-port=%d
 webserver-allow-from=%s
+cache-ttl=0
+query-cache-ttl=0
+negquery-cache-ttl=0
 %s
 `, database, loopback, s.dns.number, s.opts.Dir, apiKey, loopback, s.control.number, loopback, s.opts.Extra)
 	if err := os.WriteFile(filepath.Join(s.opts.Dir, "pdns.conf"), []byte(conf), 0o600); err != nil {
