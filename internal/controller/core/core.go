@@ -40,7 +40,7 @@ type state struct {
 	world     *zone.World
 	reporting chan struct{} // closed when settled has returned from the last step; nil: it has
 	watches   map[*Watch]struct{}
-	rest      time.Time // until when no further question is answered
+	rest      time.Time // until when questions have been paid for
 }
 
 // put is one change to the World.

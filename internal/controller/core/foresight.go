@@ -10,12 +10,12 @@ import (
 	"github.com/zonefold/zonefold/internal/zone"
 )
 
-// What questions may cost: how many names and objects one may concern, and how many times as long as the answer took
-// the World has for itself after one that took longer than a trifle.
+// What questions may cost: how many names and objects one may concern, how many times as long as an answer took the
+// World has for itself later, and how much of that may be owed to it. People apply several objects at once.
 const (
 	maxForeseen = 2000
-	trifle      = time.Millisecond
 	restPer     = 4
+	maxOwed     = 2 * time.Second
 )
 
 // A Foresight answers what would come of an object that is not stored yet, while somebody can: the replica that leads,
@@ -133,11 +133,12 @@ func (c *Core) answer(q *question) {
 	began := c.clock()
 	st, unlock := c.state.Lock()
 	defer unlock()
-	if q.ctx.Err() != nil || began.Before(st.rest) {
+	if st.rest.Before(began) {
+		st.rest = began
+	}
+	if q.ctx.Err() != nil || st.rest.Sub(began) > maxOwed {
 		return
 	}
 	q.put(st.world)
-	if now := c.clock(); now.Sub(began) > trifle {
-		st.rest = now.Add(restPer * now.Sub(began))
-	}
+	st.rest = st.rest.Add((1 + restPer) * c.clock().Sub(began))
 }
