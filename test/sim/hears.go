@@ -50,8 +50,9 @@ func (w *witness) loses() {
 func (w *witness) putOff() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if now := w.now(); now.Before(w.unread.Add(auditAfter)) {
-		w.unread = now
+	w.hurt = w.now()
+	if w.hurt.Before(w.unread.Add(auditAfter)) {
+		w.unread = w.hurt
 	}
 }
 

@@ -20,7 +20,11 @@ var (
 	// anyTraits stands for a kind whose limits are drawn one by one.
 	anyTraits = "any"
 	foreigns  = [2]string{"Delete", "Keep"} // what either does with foreign sets
-	backings  = []string{"[{name: one}]", "[{name: two}]", "[{name: one}, {name: two}]"}
+	policies  = []string{"UpsertOnly", "CreateOnly"}
+	// grants give some of the domains to some namespaces, and to a all that lives of operators' own servers have beside.
+	grants = []string{`[{namespaces: [a, b], zones: ["*."]}]`, `[{namespaces: [a], zones: ["*."]}]`,
+		`[{namespaces: [a], zones: ["example.net.", "*.arpa."]}, {namespaces: [b], zones: ["*.org."]}]`}
+	backings = []string{"[{name: one}]", "[{name: two}]", "[{name: one}, {name: two}]"}
 )
 
 // A zoneLife is about Zones and Records of Kubizone, at two servers.
@@ -34,6 +38,7 @@ type zoneLife struct {
 	refused [2]string      // the name that it does not take
 	kept    bool           // yesterday's content
 	braked  [2]bool        // whether a Backend holds deletions
+	granted [2]string      // what a Backend grants; empty: nothing
 	frozen  string         // a Zone; empty: there is none
 	own     bool           // the first server is that of the operators
 }
@@ -89,6 +94,9 @@ spec:
 
 // backend has a server's Backend protect what it says, which may be nothing.
 func (a *zoneLife) backend(server int, protection string) {
+	if g := a.granted[server]; g != "" {
+		protection += "\n  grants: " + g
+	}
 	a.step("apply", fmt.Sprintf(`apiVersion: zonefold.dev/v1alpha1
 kind: Backend
 metadata: {name: %s}
@@ -122,13 +130,17 @@ data: {key: %s}`, backendName(server), encoded(key(version))))
 
 // turn is one thing that happens.
 func (a *zoneLife) turn() {
-	many := 16
+	many := 18
 	if a.own {
-		many = 18
+		many = 20
 	}
 	switch a.IntN(many) {
-	case 16, 17:
+	case 18, 19:
 		a.update()
+	case 17:
+		a.grant(a.IntN(2))
+	case 16:
+		a.restrain()
 	case 15:
 		a.freeze()
 	case 14:
@@ -293,14 +305,54 @@ func (a *zoneLife) thaw() {
 	a.frozen = ""
 }
 
+// holdsDeletions is the protection of a Backend that holds deletions.
+const holdsDeletions = "\n  protection: {maxDeletedPercent: 0, minDeleted: 1}"
+
 // brake has a Backend hold deletions, or let those go that it holds.
 func (a *zoneLife) brake(server int) {
 	a.braked[server] = !a.braked[server]
 	if a.braked[server] {
-		a.backend(server, "\n  protection: {maxDeletedPercent: 0, minDeleted: 1}")
+		a.backend(server, holdsDeletions)
 	} else {
 		a.mended(func() { a.backend(server, "") })
 	}
+}
+
+// grant has a Backend serve other Zones than before.
+func (a *zoneLife) grant(server int) {
+	a.granted[server] = a.choose(append([]string{""}, grants...))
+	protection := ""
+	if a.braked[server] {
+		protection = holdsDeletions
+	}
+	a.backend(server, protection)
+}
+
+// restrain has a Backend delete nothing, or change nothing either, while Records come, change and go. All is done
+// before, and Zones stay: such a Backend leaves of a Zone that goes what it has by then. One of the operators' own has
+// no policy.
+func (a *zoneLife) restrain() {
+	server := a.IntN(2)
+	if a.own {
+		server = 1
+	}
+	a.calm(a)
+	a.backend(server, "\n  protection: {policy: "+a.choose(policies)+"}")
+	for range 3 {
+		a.step("wait "+a.choose(pauses), "")
+		switch a.IntN(3) {
+		case 0:
+			a.newRecord(a.choose(domains))
+		case 1:
+			a.drop(&a.records, "Record")
+		default:
+			if len(a.records) > 0 {
+				a.record(a.choose(a.records), a.choose(domains))
+			}
+		}
+	}
+	a.step("wait "+a.choose(pauses), "")
+	a.mended(func() { a.backend(server, "") })
 }
 
 // yesterday has a server keep what it has, or come back with it: at a calm moment, as what is under way then goes one

@@ -13,6 +13,7 @@ import (
 	homelabapi "github.com/zonefold/zonefold/api/homelab/v1alpha1"
 	kubizone "github.com/zonefold/zonefold/api/kubizone/v1alpha1"
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
+	"github.com/zonefold/zonefold/internal/dialect/backends"
 	"github.com/zonefold/zonefold/internal/dialect/gardener"
 	"github.com/zonefold/zonefold/internal/dialect/homelab"
 	kubizonedialect "github.com/zonefold/zonefold/internal/dialect/kubizone"
@@ -111,9 +112,12 @@ func (w *wishes) take(r ref, object *unstructured.Unstructured, now time.Time) (
 			w.world.DeleteZone(id)
 		}
 	case "Backend.zonefold.dev":
+		var grants []zone.Grant
 		if delete(w.backends, r.Name); there {
 			w.backends[r.Name] = typed[zonefold.Backend](object)
+			grants, _ = backends.ConvertGrants(w.backends[r.Name], nil)
 		}
+		w.world.PutGrants(r.Name, grants)
 	case "DNSClass.dns.homelab.mortenolsen.pro":
 		if object == nil { // it has what it has until it is gone
 			w.world.DeleteZone(homelab.ClassID(r.Name))

@@ -39,6 +39,7 @@ type witness struct {
 	picky    map[string]bool       // name servers that have refused a name, and may have little of what is wanted
 	lost     time.Time             // when a server first lost what no audit has found since
 	unread   time.Time             // from when on the time to that audit counts
+	hurt     time.Time             // when a fault was last met
 	silences []silence
 	books    books
 	reserves reserves
@@ -214,6 +215,7 @@ func (w *witness) told(at string, m backendtest.Message) {
 		t.judge(m)
 		t.judgePlace(m)
 		t.judgeBooks(m)
+		t.judgePolicy(m)
 	}
 	t.enter(m, changed, lost)
 }
