@@ -9,6 +9,8 @@ import (
 var (
 	classes  = []string{"one", "two"}
 	relative = []string{"@", "www", "t", "*.b"} // before a domain
+	allowed  = []string{"", "[{namespaces: [a]}]", `[{names: ["*.example.org"]}]`,
+		`[{namespaces: [b], names: ["example.org"]}, {namespaces: [a], names: ["www.example.org"]}]`}
 )
 
 // A classLife is about DNSRecords of two DNSClasses, of which the server of one may not show what it has.
@@ -23,19 +25,36 @@ func newClassLife(a *author) *classLife { return &classLife{author: a} }
 
 // prepare makes two servers and their classes.
 func (a *classLife) prepare() {
-	for i, class := range classes {
+	for i := range classes {
 		a.step("webhook "+a.host(i)+" "+key(0), "")
 		if i == 1 && a.IntN(2) == 0 {
 			a.step("blind "+a.host(i), "")
 		}
 		a.secret(i)
-		a.step("apply", fmt.Sprintf(`apiVersion: dns.homelab.mortenolsen.pro/v1alpha1
+		a.class(i, "")
+	}
+}
+
+// class has a server's class allow something, "" everything.
+func (a *classLife) class(server int, allowed string) {
+	if allowed != "" {
+		allowed = "\n  allowed: " + allowed
+	}
+	a.step("apply", fmt.Sprintf(`apiVersion: dns.homelab.mortenolsen.pro/v1alpha1
 kind: DNSClass
 metadata: {name: %[1]s}
 spec:
   server: http://%[2]s
-  hmacAuth: {secretRef: {name: class-%[1]s, namespace: zonefold-system, key: key}}`, class, a.host(i)))
-	}
+  hmacAuth: {secretRef: {name: class-%[1]s, namespace: zonefold-system, key: key}}%[3]s`, classes[server],
+		a.host(server), allowed))
+}
+
+// allow has a class allow other names than before. All is done then: of a record that was sent, and whose status does
+// not say so yet, nothing would say that it is to go.
+func (a *classLife) allow(server int) {
+	a.calm(a)
+	a.class(server, a.choose(allowed))
+	a.rest()
 }
 
 func (a *classLife) host(server int) string { return classes[server] + ".example" }
@@ -50,7 +69,7 @@ data: {key: %s}`, classes[server], encoded(key(a.keys[server]))))
 
 // turn is one thing that happens.
 func (a *classLife) turn() {
-	switch a.IntN(11) {
+	switch a.IntN(12) {
 	case 0, 1:
 		a.drop(&a.records, "DNSRecord.dns.homelab.mortenolsen.pro")
 	case 2, 3:
@@ -63,6 +82,8 @@ func (a *classLife) turn() {
 		a.lose()
 	case 6:
 		a.wrong()
+	case 7:
+		a.allow(a.IntN(2))
 	default:
 		name := a.name()
 		a.records = append(a.records, name)
