@@ -3,7 +3,6 @@ package cli_test
 import (
 	"bytes"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -146,17 +145,9 @@ func leavesOut(t *testing.T, pdns *nameserver.PowerDNS, objects, want string) {
 			"records": [{"content": "lb.example.net."}]},
 		{"name": "lua.example.org.", "type": "LUA", "ttl": 60, "changetype": "REPLACE",
 			"records": [{"content": "A \"ifportup(443, {'192.0.2.1'})\""}]}]}`
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPatch,
-		pdns.URL+"/api/v1/servers/localhost/zones/example.org.", strings.NewReader(body))
-	if err != nil {
+	if err := pdns.Patch(t.Context(), "example.org.", body); err != nil {
 		t.Fatal(err)
 	}
-	request.Header.Set("X-Api-Key", pdns.APIKey)
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil || answer.StatusCode != http.StatusNoContent {
-		t.Fatalf("changing the zone: %v, %+v", err, answer)
-	}
-	answer.Body.Close()
 	code, got, said := run(t, "import", "backend", "powerdns", "example.org", "-f", objects, "-n", "dns")
 	if code != 2 || got != want {
 		t.Errorf("it exits with %d, and writes otherwise than without these records:\n%s", code, got)

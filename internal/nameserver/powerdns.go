@@ -41,6 +41,11 @@ func StartPowerDNS(ctx context.Context, opts Options) (*PowerDNS, error) {
 	return &PowerDNS{Server: s, URL: apiURL(s), APIKey: apiKey}, nil
 }
 
+// Patch changes sets of a zone. They are written as PowerDNS's API has them: {"rrsets": [...]}.
+func (p *PowerDNS) Patch(ctx context.Context, zone, sets string) error {
+	return apiCall(ctx, http.MethodPatch, p.URL+"/api/v1/servers/localhost/zones/"+zone, []byte(sets))
+}
+
 type pdns struct{}
 
 func apiURL(s *Server) string {

@@ -3,9 +3,7 @@ package nameserver_test
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -32,9 +30,13 @@ func TestPowerDNSAnswersWithWhatIsWritten(t *testing.T) {
 				_, _ = p.Lookup(asked, key) // what it answers meanwhile is its own affair
 			}
 		})
-		replace(t, p, want)
+		err := p.Patch(t.Context(), "example.org.", fmt.Sprintf(`{"rrsets": [{"name": "www.example.org.",
+			"type": "A", "ttl": 60, "changetype": "REPLACE", "records": [{"content": %q}]}]}`, want))
 		stop()
 		asking.Wait()
+		if err != nil {
+			t.Fatal(err)
+		}
 		answer, err := p.Lookup(t.Context(), key)
 		if err != nil {
 			t.Fatal(err)
@@ -42,26 +44,5 @@ func TestPowerDNSAnswersWithWhatIsWritten(t *testing.T) {
 		if len(answer.Sets) != 1 || !slices.Equal(answer.Sets[0].Data, []string{want}) {
 			t.Fatalf("the server answers %v after change %d, want %s", answer.Sets, i, want)
 		}
-	}
-}
-
-// replace has the address of www.example.org be another one.
-func replace(t *testing.T, p *nameserver.PowerDNS, address string) {
-	t.Helper()
-	body := fmt.Sprintf(`{"rrsets": [{"name": "www.example.org.", "type": "A", "ttl": 60, "changetype": "REPLACE",
-		"records": [{"content": %q}]}]}`, address)
-	ask, err := http.NewRequestWithContext(t.Context(), http.MethodPatch,
-		p.URL+"/api/v1/servers/localhost/zones/example.org.", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ask.Header.Set("X-API-Key", p.APIKey)
-	answer, err := http.DefaultClient.Do(ask)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusNoContent {
-		t.Fatalf("changing the set: %s", answer.Status)
 	}
 }

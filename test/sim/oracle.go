@@ -42,10 +42,7 @@ func (w *witness) foretold(objects map[ref]*unstructured.Unstructured) {
 
 // usable reports whether each Backend with a server says that it can be used.
 func (w *wishes) usable(at string) bool {
-	for _, b := range w.backends {
-		if b.Spec.RFC2136 == nil || !slices.Contains(b.Spec.RFC2136.Servers, at) {
-			continue
-		}
+	for _, b := range w.backendsAt(at) {
 		for _, c := range b.Status.Conditions {
 			if c.Type == controller.ConditionReady && c.Status != "True" {
 				return false

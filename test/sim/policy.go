@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"slices"
 
 	zonefold "github.com/zonefold/zonefold/api/zonefold/v1alpha1"
@@ -12,7 +13,7 @@ import (
 // way when the policy changed, or be one that a fault has held up.
 func (t notice) judgePolicy(m backendtest.Message) {
 	policy := t.policy()
-	if policy == "" || policy == zonefold.PolicySync || !t.now().After(later(t.mixed, t.hurt.Add(latest))) {
+	if policy == zonefold.PolicySync || !t.now().After(later(t.mixed, t.hurt.Add(latest))) {
 		return
 	}
 	if m.Batch.Remove {
@@ -30,22 +31,15 @@ func (t notice) judgePolicy(m backendtest.Message) {
 	}
 }
 
-// policy is that of the Backends of the server, if it has been that of each for a moment.
+// policy is that of the Backends of the server, if each has had it for a moment, and else Sync.
 func (t notice) policy() zonefold.ChangePolicy {
-	var policies []zonefold.ChangePolicy
-	for r, born := range t.born {
-		b := t.wishes.backends[r.Name]
-		if r.kind.Kind != "Backend" || b == nil || b.Spec.RFC2136 == nil ||
-			!slices.Contains(b.Spec.RFC2136.Servers, t.at) {
-			continue
-		}
-		if b.Spec.Protection == nil || t.now().Sub(born.at) < settled {
+	var policy zonefold.ChangePolicy
+	for name, b := range t.wishes.backendsAt(t.at) {
+		protection := b.Spec.Protection
+		if protection == nil || t.now().Sub(t.bornBackend(name)) < settled || policy != "" && protection.Policy != policy {
 			return zonefold.PolicySync
 		}
-		policies = append(policies, b.Spec.Protection.Policy)
+		policy = protection.Policy
 	}
-	if policies = slices.Compact(policies); len(policies) != 1 {
-		return zonefold.PolicySync
-	}
-	return policies[0]
+	return cmp.Or(policy, zonefold.PolicySync)
 }

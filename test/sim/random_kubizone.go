@@ -38,6 +38,7 @@ type zoneLife struct {
 	refused [2]string      // the name that it does not take
 	kept    bool           // yesterday's content
 	braked  [2]bool        // whether a Backend holds deletions
+	policy  [2]string      // of a Backend; empty: Sync
 	granted [2]string      // what a Backend grants; empty: nothing
 	frozen  string         // a Zone; empty: there is none
 	own     bool           // the first server is that of the operators
@@ -62,7 +63,7 @@ func (a *zoneLife) prepare() {
 			a.step("server "+address(i)+" "+key(0)+" "+d+" "+kind, records)
 		}
 		a.secret(i, 0)
-		a.backend(i, "")
+		a.backend(i)
 	}
 	for i, d := range domains {
 		a.step("apply", fmt.Sprintf(`apiVersion: kubi.zone/v1alpha1
@@ -92,10 +93,17 @@ spec:
   reverse: {from: ["*"]}
   delegations: []`
 
-// backend has a server's Backend protect what it says, which may be nothing.
-func (a *zoneLife) backend(server int, protection string) {
+// backend says of a server's Backend what holds now.
+func (a *zoneLife) backend(server int) {
+	more := ""
+	if a.braked[server] {
+		more += "\n  protection: {maxDeletedPercent: 0, minDeleted: 1}"
+	}
+	if p := a.policy[server]; p != "" {
+		more += "\n  protection: {policy: " + p + "}"
+	}
 	if g := a.granted[server]; g != "" {
-		protection += "\n  grants: " + g
+		more += "\n  grants: " + g
 	}
 	a.step("apply", fmt.Sprintf(`apiVersion: zonefold.dev/v1alpha1
 kind: Backend
@@ -103,7 +111,7 @@ metadata: {name: %s}
 spec:
   default: %t
   foreign: %s
-  %s%s`, backendName(server), server == 0, foreigns[server], a.reached(server), protection))
+  %s%s`, backendName(server), server == 0, foreigns[server], a.reached(server), more))
 }
 
 // reached is what the spec of a server's Backend says of the server.
@@ -162,10 +170,8 @@ func (a *zoneLife) turn() {
 		}
 	case 4:
 		a.drop(&a.records, "Record")
-	case 5, 6: // a Record is changed
-		if len(a.records) > 0 {
-			a.record(a.choose(a.records), a.choose(domains))
-		}
+	case 5, 6:
+		a.changeRecord()
 	case 7:
 		a.spoil(a.IntN(2))
 	case 8:
@@ -222,6 +228,13 @@ func (a *zoneLife) newRecord(domain string) {
 	name := a.name()
 	a.records = append(a.records, name)
 	a.record(name, domain)
+}
+
+// changeRecord has some Record say something else.
+func (a *zoneLife) changeRecord() {
+	if len(a.records) > 0 {
+		a.record(a.choose(a.records), a.choose(domains))
+	}
 }
 
 func (a *zoneLife) record(name, domain string) {
@@ -305,27 +318,20 @@ func (a *zoneLife) thaw() {
 	a.frozen = ""
 }
 
-// holdsDeletions is the protection of a Backend that holds deletions.
-const holdsDeletions = "\n  protection: {maxDeletedPercent: 0, minDeleted: 1}"
-
 // brake has a Backend hold deletions, or let those go that it holds.
 func (a *zoneLife) brake(server int) {
 	a.braked[server] = !a.braked[server]
 	if a.braked[server] {
-		a.backend(server, holdsDeletions)
+		a.backend(server)
 	} else {
-		a.mended(func() { a.backend(server, "") })
+		a.mended(func() { a.backend(server) })
 	}
 }
 
 // grant has a Backend serve other Zones than before.
 func (a *zoneLife) grant(server int) {
 	a.granted[server] = a.choose(append([]string{""}, grants...))
-	protection := ""
-	if a.braked[server] {
-		protection = holdsDeletions
-	}
-	a.backend(server, protection)
+	a.backend(server)
 }
 
 // restrain has a Backend delete nothing, or change nothing either, while Records come, change and go. All is done
@@ -337,7 +343,8 @@ func (a *zoneLife) restrain() {
 		server = 1
 	}
 	a.calm(a)
-	a.backend(server, "\n  protection: {policy: "+a.choose(policies)+"}")
+	a.policy[server] = a.choose(policies)
+	a.backend(server)
 	for range 3 {
 		a.step("wait "+a.choose(pauses), "")
 		switch a.IntN(3) {
@@ -346,13 +353,12 @@ func (a *zoneLife) restrain() {
 		case 1:
 			a.drop(&a.records, "Record")
 		default:
-			if len(a.records) > 0 {
-				a.record(a.choose(a.records), a.choose(domains))
-			}
+			a.changeRecord()
 		}
 	}
 	a.step("wait "+a.choose(pauses), "")
-	a.mended(func() { a.backend(server, "") })
+	a.policy[server] = ""
+	a.mended(func() { a.backend(server) })
 }
 
 // yesterday has a server keep what it has, or come back with it: at a calm moment, as what is under way then goes one

@@ -80,12 +80,7 @@ func (w *witness) stayWanted(s stay) (since time.Time, wanted bool) {
 	if len(b.Spec.Grants) > 0 || b.Spec.Mode == zonefold.ModeObserve {
 		return since, false // who may be there, and what was, is another story
 	}
-	since = w.wishes.owned[id]
-	for r, born := range w.born {
-		if r == s.ref || r.kind.Kind == "Backend" && r.Name == s.backend {
-			since = later(since, born.at)
-		}
-	}
+	since = later(w.wishes.owned[id], later(w.born[s.ref].at, w.bornBackend(s.backend)))
 	for _, at := range b.Spec.RFC2136.Servers {
 		if a := wants.places[at]; a != nil {
 			since = later(since, a.since)
@@ -100,19 +95,15 @@ func (t notice) judgePlace(m backendtest.Message) {
 	if !puts || t.want.apex.IsZero() || t.now().Before(t.parted[t.zone].Add(settled)) {
 		return
 	}
-	is := false // the server is that of a Backend
-	for name, b := range t.wishes.backends {
-		if b.Spec.RFC2136 == nil || !slices.Contains(b.Spec.RFC2136.Servers, t.at) {
-			continue
-		}
-		is = true
+	backends := t.wishes.backendsAt(t.at)
+	for name := range backends {
 		for s := range t.stays {
 			if s.backend == name && s.fqdn == t.zone {
 				return
 			}
 		}
 	}
-	if is {
+	if len(backends) > 0 {
 		t.notef("%s is told something of %s, and no status of a Zone says that it goes there", t.at, t.zone)
 	}
 }

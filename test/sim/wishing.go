@@ -249,6 +249,15 @@ func (w *wishes) serversOf(id zone.ID) map[string]bool {
 	return out
 }
 
+// backendsAt are the Backends of a server, by their names.
+func (w *wishes) backendsAt(at string) map[string]*zonefold.Backend {
+	out := maps.Clone(w.backends)
+	maps.DeleteFunc(out, func(_ string, b *zonefold.Backend) bool {
+		return b.Spec.RFC2136 == nil || !slices.Contains(b.Spec.RFC2136.Servers, at)
+	})
+	return out
+}
+
 // isAt reports whether a Zone is to be delivered to a Backend.
 func (w *wishes) isAt(id zone.ID, backend string) bool {
 	refs := w.refs[id]

@@ -58,6 +58,16 @@ type birth struct {
 	at         time.Time
 }
 
+// bornBackend is when a Backend got its generation. mu is held.
+func (w *witness) bornBackend(name string) time.Time {
+	for r, born := range w.born {
+		if r.kind.Kind == "Backend" && r.Name == name {
+			return born.at
+		}
+	}
+	return time.Time{}
+}
+
 // A holding is what a server has of a zone, and when it got and lost that.
 type holding struct {
 	sets rr.Sets

@@ -154,7 +154,9 @@ func TestANewHostedZoneIsFound(t *testing.T) {
 	w.until("old", "Create Succeeded")
 	w.record("new", "powerdns creds A api.example.net 192.0.2.1")
 	w.until("new", "Create Error [ERR_CONFIGURATION_PROBLEM]")
-	s.addZone(t, "example.net")
+	if err := s.AddZone(t.Context(), zones(t, "example.net")[0]); err != nil {
+		t.Fatal(err)
+	}
 	w.until("new", "Create Succeeded") // by itself, when it is tried again
 	w.holds(s, "A api.example.net", "120 192.0.2.1")
 }

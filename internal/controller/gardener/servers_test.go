@@ -2,7 +2,6 @@ package gardener_test
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -14,8 +13,9 @@ import (
 // A site is a real name server, and the Secret that reaches it.
 type site struct {
 	*nameserver.Server
-	kind   string
-	secret map[string]string
+	kind     string
+	secret   map[string]string
+	powerdns *nameserver.PowerDNS // nil: it is another
 }
 
 func zones(t *testing.T, names ...string) []nameserver.Zone {
@@ -43,27 +43,7 @@ func startPowerDNS(t *testing.T, names ...string) *site {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	return &site{s.Server, "powerdns", map[string]string{"server": s.URL, "apiKey": s.APIKey}}
-}
-
-// addZone makes a zone by PowerDNS's API.
-func (s *site) addZone(t *testing.T, name string) {
-	t.Helper()
-	body := fmt.Sprintf(`{"name":"%s.","kind":"Native","nameservers":["ns.%s."],"soa_edit_api":""}`, name, name)
-	ask, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.secret["server"]+
-		"/api/v1/servers/localhost/zones", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ask.Header.Set("X-API-Key", s.secret["apiKey"])
-	answer, err := http.DefaultClient.Do(ask)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusCreated {
-		t.Fatalf("making the zone %s: %s", name, answer.Status)
-	}
+	return &site{s.Server, "powerdns", map[string]string{"server": s.URL, "apiKey": s.APIKey}, s}
 }
 
 func startBIND(t *testing.T, names ...string) *site {
@@ -75,7 +55,7 @@ func startBIND(t *testing.T, names ...string) *site {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	return &site{s, "rfc2136", map[string]string{"Server": s.Addr(), "TSIGKeyName": "key.", "TSIGSecret": key.Secret}}
+	return &site{s, "rfc2136", map[string]string{"Server": s.Addr(), "TSIGKeyName": "key.", "TSIGSecret": key.Secret}, nil}
 }
 
 // each runs a test with both kinds of servers.
@@ -118,29 +98,12 @@ func (w *world) dig(s *site, question string) string {
 // stranger overwrites an A record at a PowerDNS; with no value it removes it.
 func stranger(t *testing.T, s *site, name, value string) {
 	t.Helper()
-	if value == "" {
-		patch(t, s, fmt.Sprintf(`{"rrsets":[{"name":%q,"type":"A","changetype":"DELETE"}]}`, name+"."))
-		return
+	change := fmt.Sprintf(`{"name":%q,"type":"A","changetype":"DELETE"}`, name+".")
+	if value != "" {
+		change = fmt.Sprintf(`{"name":%q,"type":"A","ttl":5,"changetype":"REPLACE","records":[{"content":%q}]}`, name+".",
+			value)
 	}
-	patch(t, s,
-		fmt.Sprintf(`{"rrsets":[{"name":%q,"type":"A","ttl":5,"changetype":"REPLACE","records":[{"content":%q}]}]}`, name+".",
-			value))
-}
-
-func patch(t *testing.T, s *site, body string) {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, s.secret["server"]+
-		"/api/v1/servers/localhost/zones/example.org.", strings.NewReader(body))
-	if err != nil {
+	if err := s.powerdns.Patch(t.Context(), "example.org.", `{"rrsets":[`+change+`]}`); err != nil {
 		t.Fatal(err)
-	}
-	r.Header.Set("X-API-Key", s.secret["apiKey"])
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusNoContent {
-		t.Fatalf("PowerDNS says %s", answer.Status)
 	}
 }

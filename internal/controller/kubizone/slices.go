@@ -26,8 +26,9 @@ func (b *ledgers) applySlice(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("reading ZoneSlice %s/%s: %w", slice.Namespace, slice.Name, err)
 	}
-	if err == nil && metav1.IsControlledBy(&have, z) && b.sliceCurrent(id, &have) && have.Text == slice.Text &&
-		equality.Semantic.DeepEqual(have.Entries, slice.Entries) {
+	written := metav1.IsControlledBy(&have, z) && have.Text == slice.Text &&
+		equality.Semantic.DeepEqual(have.Entries, slice.Entries)
+	if written && b.sliceCurrent(id, &have) {
 		b.sliceWritten(id, slice.Name, objects.Version(&have))
 		return nil
 	}
