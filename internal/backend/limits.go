@@ -22,7 +22,8 @@ type Limits struct {
 	Volatile bool
 
 	// Followed says that secondaries transfer from several such servers and believe in serials: as long as one refuses
-	// something, what it holds instead goes under serials of its own.
+	// something, what it holds instead goes under serials of its own. Volatile servers are several, one after the other:
+	// what the last one held under a serial, the next one does not know.
 	Followed bool
 
 	// Confirms says that an Apply without an error is proof that every set is stored as sent. Otherwise the worker reads

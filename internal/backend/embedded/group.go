@@ -63,7 +63,8 @@ func (g *Group) Complete() {
 
 // Limits are those of a server that does everything.
 func (g *Group) Limits() backend.Limits {
-	return backend.Limits{ListsZones: true, Creates: true, Removes: true, Confirms: true, Volatile: true}
+	return backend.Limits{ListsZones: true, Creates: true, Removes: true, Confirms: true, Volatile: true,
+		Followed: true}
 }
 
 // Zones returns the group's zones, in canonical order.
