@@ -63,6 +63,14 @@ type secretKeys struct {
 	update, transfer []bind9.Key
 }
 
+// of returns those by which messages are taken that change something, or others.
+func (k secretKeys) of(writes bool) []bind9.Key {
+	if writes {
+		return k.update
+	}
+	return k.transfer
+}
+
 func (k secretKeys) same(o secretKeys) bool {
 	return k.versions == o.versions || len(o.update) == 0 || len(o.transfer) == 0
 }
@@ -226,19 +234,25 @@ func (d *daemon) reach(ctx context.Context, writes bool, do func(*pod) error) er
 	if p == nil || !p.answers(n.now()) {
 		return &backend.Error{Class: backend.ErrUnavailable, Err: errors.New("connection refused")}
 	}
-	key, known := keys.Read, p.keys.transfer
+	key := keys.Read
 	if writes {
-		key, known = keys.Update, p.keys.update
+		key = keys.Update
 	}
-	if !slices.ContainsFunc(known, func(k bind9.Key) bool {
-		return k.Name+"." == key.Name.String() && k.Secret == key.Secret
-	}) {
-		if !d.from.isOver() { // else it was paused: it has the key of then
-			p.refuses(key.Name.String(), known)
+	if !p.knows(key, writes) {
+		meant := p.before == nil || !p.before.knows(key, writes) // else it was for that one
+		if meant && !d.from.isOver() {                           // else it was paused: it has the key of then
+			p.refuses(key.Name.String(), p.keys.of(writes))
 		}
 		return &backend.Error{Class: backend.ErrNotAuthorised, Words: "BADKEY"}
 	}
 	return do(p)
+}
+
+// knows reports whether a pod takes messages that change something, or others, with a key.
+func (p *pod) knows(key rfc2136.Key, writes bool) bool {
+	return slices.ContainsFunc(p.keys.of(writes), func(k bind9.Key) bool {
+		return k.Name+"." == key.Name.String() && k.Secret == key.Secret
+	})
 }
 
 // refuses looks, when a pod does not know the key of a message, whether the Secrets have one that it knows: that one is

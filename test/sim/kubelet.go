@@ -41,6 +41,7 @@ type nodes struct {
 
 	mu      sync.Mutex
 	pods    map[types.UID]*pod
+	lastAt  map[netip.Addr]*pod // that got an address
 	disks   map[types.UID]*disk // by PersistentVolumeClaim
 	plans   map[ref]*rollout    // of Deployments
 	stories map[story]*telling
@@ -67,6 +68,7 @@ type pod struct {
 	of       ref // its Deployment
 	hash     string
 	address  netip.Addr
+	before   *pod // that had its address, and may be meant by who has not heard that it is gone; nil: none
 	spec     *corev1.PodSpec
 	disk     *disk
 	starts   time.Time // when it does, or did
@@ -88,8 +90,8 @@ type pod struct {
 
 func newNodes(w *World) *nodes {
 	return &nodes{
-		world: w, wake: make(chan struct{}, 1), pods: map[types.UID]*pod{}, disks: map[types.UID]*disk{},
-		plans: map[ref]*rollout{}, stories: map[story]*telling{},
+		world: w, wake: make(chan struct{}, 1), pods: map[types.UID]*pod{}, lastAt: map[netip.Addr]*pod{},
+		disks: map[types.UID]*disk{}, plans: map[ref]*rollout{}, stories: map[story]*telling{},
 	}
 }
 
@@ -273,6 +275,7 @@ func (p *pod) start(now time.Time) bool {
 	}
 	p.nodes.made++
 	p.address = p.nodes.free()
+	p.before, p.nodes.lastAt[p.address] = p.nodes.lastAt[p.address], p
 	p.running, p.up, p.boot = true, now, p.nodes.made
 	p.tell()
 	return true

@@ -6,7 +6,7 @@ import (
 )
 
 // repeated are the steps by which people ask for something.
-var repeated = []string{"apply", "deny", "try", "delete", "annotate", "status"}
+var repeated = []string{"apply", "deny", "try", "delete", "annotate", "status", "update"}
 
 // restored has the API server come back with a backup, and people repeat what they did since, one thing at a time. All
 // is done before the backup is made, before it comes back, and before the next thing is repeated, also by an operator
