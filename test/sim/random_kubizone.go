@@ -335,8 +335,8 @@ func (a *zoneLife) grant(server int) {
 }
 
 // restrain has a Backend delete nothing, or change nothing either, while Records come, change and go. All is done
-// before, and Zones stay until its policy is over: such a Backend leaves of a Zone that goes what it has by then. One of
-// the operators' own has no policy.
+// before, and Zones stay until its policy is over: such a Backend leaves of a Zone that goes what it has by then. One
+// of the operators' own has no policy.
 func (a *zoneLife) restrain() {
 	server := a.IntN(2)
 	if a.own {
