@@ -93,7 +93,11 @@ func (k *Controller) check(_ context.Context, id zone.ID) error {
 	m, unlock = k.model.Lock()
 	defer unlock()
 	next := k.HealthInterval
-	if m.classes[id.Name] != c || c.revision != revision {
+	switch now := m.classes[id.Name]; {
+	case now == nil:
+		k.Numbers.left(id.Name) // this call was counted after the class had gone
+		return nil
+	case now != c || c.revision != revision:
 		return &controller.Later{After: next} // somebody looks before that
 	}
 	was := c.checked

@@ -61,8 +61,13 @@ func (n *Numbers) waiting(class string, length int) {
 	n.queue.WithLabelValues(class).Set(float64(length))
 }
 
-// left forgets the queue of a class.
-func (n *Numbers) left(class string) { n.queue.DeleteLabelValues(class) }
+// left forgets a class that is gone.
+func (n *Numbers) left(class string) {
+	of := prometheus.Labels{"class": class}
+	n.requests.DeletePartialMatch(of)
+	n.seconds.DeletePartialMatch(of)
+	n.queue.DeletePartialMatch(of)
+}
 
 // moved counts a DNSRecord that is in another state now; an empty one is none.
 func (n *Numbers) moved(from, to v1alpha1.RecordState) {

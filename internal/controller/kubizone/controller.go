@@ -280,5 +280,18 @@ const grace = 2 * time.Second
 func (t *objectStates) unjudged(id zone.ID, o client.Object) bool {
 	m, unlock := t.known.Lock()
 	defer unlock()
-	return m.of(id).taken != core.VersionOf(o) && o.GetDeletionTimestamp().IsZero()
+	var taken core.Version
+	if w := (*m)[id]; w != nil {
+		taken = w.taken
+	}
+	return taken != core.VersionOf(o) && o.GetDeletionTimestamp().IsZero()
+}
+
+// forget drops what is known about an object that is gone, unless the World has another of its name by now.
+func (t *objectStates) forget(id zone.ID) {
+	m, unlock := t.known.Lock()
+	defer unlock()
+	if w := (*m)[id]; w != nil && w.taken == (core.Version{}) {
+		delete(*m, id)
+	}
 }

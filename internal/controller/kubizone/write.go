@@ -40,8 +40,11 @@ func putLabel(ctx context.Context, w *objects.Writer, o object, value string) er
 // writeRecord brings the label and the status of a Record up to date.
 func (k *Controller) writeRecord(ctx context.Context, id zone.ID) error {
 	var r v1alpha1.Record
-	if err := k.Client.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, &r); err != nil {
-		return client.IgnoreNotFound(err)
+	if err := k.Client.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, &r); apierrors.IsNotFound(err) {
+		k.states.forget(id)
+		return nil
+	} else if err != nil {
+		return err
 	}
 	v, ok := k.Core.Verdict(id)
 	if !ok || k.states.unjudged(id, &r) {

@@ -53,6 +53,7 @@ func (k *Controller) writeZone(ctx context.Context, id zone.ID) error {
 	out := k.before(id)
 	var z v1alpha1.Zone
 	if err := k.Client.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, &z); apierrors.IsNotFound(err) {
+		k.states.forget(id)
 		return k.ledgers.freeSlices(ctx, id, nil)
 	} else if err != nil {
 		return err
