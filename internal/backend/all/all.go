@@ -84,8 +84,8 @@ func Kinds() []string {
 }
 
 // A Pool makes clients, and one only for the same server and credentials, so that whoever uses it shares its
-// connections. A client that nobody uses any more is forgotten, and its credentials with it. It is safe for concurrent
-// use.
+// connections. A client that nobody uses any more is forgotten, and its credentials with it. Those of pods are made for
+// each call: whoever knows a pod has its client. It is safe for concurrent use.
 type Pool struct {
 	now   func() time.Time
 	own   *embedded.Server
@@ -94,7 +94,6 @@ type Pool struct {
 
 	updates shelf[address, rfc2136.Client]
 	apis    shelf[powerdns.Config, powerdns.Client]
-	pods    shelf[Primary, bind9.Client]
 	hooks   shelf[dnshook.Config, dnshook.Client]
 	tables  shelf[dynamodb.Config, dynamodb.Table]
 
@@ -120,7 +119,7 @@ func (p *Pool) Over(way http.RoundTripper) *Pool {
 }
 
 // Connect returns the clients of the servers that a Config names; no server is asked anything. The clients are the same
-// ones as long as anybody uses them.
+// ones as long as anybody uses them, but for those of pods.
 func (p *Pool) Connect(cfg Config) ([]Server, error) {
 	var servers []Server
 	named := 0
@@ -210,10 +209,8 @@ func (p *Pool) bind9(cfg Config) ([]Server, error) {
 	}
 	var servers []Server
 	for _, primary := range cfg.BIND9.Primaries {
-		c, err := p.pods.get(primary, func() (*bind9.Client, error) {
-			return bind9.New(bind9.Config{Endpoint: primary.Endpoint, Access: primary.Access, Now: p.now, Reads: p.reads,
-				Net: cfg.BIND9.Net})
-		})
+		c, err := bind9.New(bind9.Config{Endpoint: primary.Endpoint, Access: primary.Access, Now: p.now, Reads: p.reads,
+			Net: cfg.BIND9.Net})
 		if err != nil {
 			return nil, err
 		}

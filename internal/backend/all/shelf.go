@@ -6,8 +6,9 @@ import (
 	"weak"
 )
 
-// A shelf finds a client again by what it was made from, for as long as somebody uses it: it does not keep it alive.
-// The idle connections of a client that is collected are closed by the runtime, or by their own time-out.
+// A shelf finds a client again by what it was made from, for as long as somebody uses it: it does not keep it alive,
+// unless the key does. The idle connections of a client that is collected are closed by the runtime, or by their own
+// time-out.
 type shelf[K comparable, C any] struct {
 	mu      sync.Mutex
 	clients map[K]*kept[K, C]
@@ -38,7 +39,7 @@ func (s *shelf[K, C]) get(key K, fresh func() (*C, error)) (*C, error) {
 	}
 	k := &kept[K, C]{s, key, weak.Make(c)}
 	s.clients[key] = k
-	// The cleanup knows nothing but weakly: a key may lead to the client, by a transport say, which would keep it.
+	// The cleanup knows nothing but weakly, or a client to which its key leads would outlive the shelf.
 	runtime.AddCleanup(c, func(k weak.Pointer[kept[K, C]]) {
 		if k := k.Value(); k != nil {
 			k.forget()

@@ -42,19 +42,18 @@ func labelHooks(set map[string]string) map[hook]struct{} {
 	return out
 }
 
-// hang puts something on hooks, or takes it off.
-func hang[T comparable](on map[hook]map[T]struct{}, hooks map[hook]struct{}, what T, there bool) {
-	for h := range hooks {
-		switch {
-		case !there:
-			if delete(on[h], what); len(on[h]) == 0 {
-				delete(on, h)
-			}
-		case on[h] == nil:
-			on[h] = map[T]struct{}{what: {}}
-		default:
-			on[h][what] = struct{}{}
-		}
+// enter puts something under a key.
+func enter[K, T comparable](in map[K]map[T]struct{}, key K, what T) {
+	if in[key] == nil {
+		in[key] = map[T]struct{}{}
+	}
+	in[key][what] = struct{}{}
+}
+
+// leave takes something from under a key.
+func leave[K, T comparable](in map[K]map[T]struct{}, key K, what T) {
+	if delete(in[key], what); len(in[key]) == 0 {
+		delete(in, key)
 	}
 }
 

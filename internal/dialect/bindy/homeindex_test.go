@@ -55,6 +55,33 @@ func TestHooksFindWhatSelectorsSelect(t *testing.T) {
 	})
 }
 
+func TestHomesForgetWhatIsGone(t *testing.T) {
+	h := NewHomes()
+	stays := naming("", "", map[string]string{"x": "a"})
+	stays.ID.Name = "stays"
+	h.PutRecord(stays)
+	for i := range 10 {
+		name := fmt.Sprintf("z%d", i)
+		h.PutZone(selecting("dns/"+name, name+".example.com", 1, withLabels(map[string]string{name: "a"})))
+		r := naming(name+".example.com", name, map[string]string{name: "a"})
+		r.ID.Name = name
+		h.PutRecord(r)
+		h.DeleteZone(ZoneID("dns", name))
+		h.DeleteRecord(r.ID)
+	}
+	s := h.spaces["dns"]
+	if n := len(s.called) + len(s.byZone) + len(s.byRef) + len(s.selecting); n > 0 || len(s.labelled) != 2 {
+		t.Errorf("of zones and records that are gone %d names are known, and hooks %v", n, s.labelled)
+	}
+	h.DeleteRecord(stays.ID)
+	h.Foresee(stays)
+	h.Of(stays.ID)
+	h.Notes(ZoneID("dns", "z0"))
+	if len(h.spaces) > 0 {
+		t.Errorf("%d namespaces are known in which there is nothing", len(h.spaces))
+	}
+}
+
 // BenchmarkHomes puts 10,000 records into a namespace where 1,000 zones select some each, and then the zones once more.
 func BenchmarkHomes(b *testing.B) {
 	var zones []*v1beta1.DNSZone

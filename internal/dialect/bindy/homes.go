@@ -33,19 +33,19 @@ func NewHomes() *Homes { return &Homes{map[string]*homeSpace{}} }
 
 // Of returns the home of a record that was put.
 func (h *Homes) Of(record zone.ID) Home {
-	if r := h.space(record.Namespace).records[record]; r != nil {
-		return r.home
+	if s := h.spaces[record.Namespace]; s != nil && s.records[record] != nil {
+		return s.records[record].home
 	}
 	return Home{}
 }
 
 // Notes tells a zone which records it selects and does not get.
 func (h *Homes) Notes(id zone.ID) []zone.Note {
-	z := h.space(id.Namespace).zones[id.Name]
-	if z == nil {
+	s := h.spaces[id.Namespace]
+	if s == nil || s.zones[id.Name] == nil {
 		return nil
 	}
-	records := "1 record"
+	z, records := s.zones[id.Name], "1 record"
 	switch {
 	case z.lost == 0:
 		return nil
@@ -73,6 +73,7 @@ func (h *Homes) PutZone(z *v1beta1.DNSZone) Moved {
 // DeleteZone removes a zone whose object is gone.
 func (h *Homes) DeleteZone(id zone.ID) Moved {
 	s := h.space(id.Namespace)
+	defer h.clear(id.Namespace)
 	return s.change(s.zones[id.Name], nil)
 }
 
@@ -89,6 +90,7 @@ func (h *Homes) PutRecord(r Record) Moved {
 // Foresee returns the home that a record would have. It changes nothing.
 func (h *Homes) Foresee(r Record) Home {
 	s := h.space(r.ID.Namespace)
+	defer h.clear(r.ID.Namespace)
 	would := s.recordOf(r)
 	would.decide(s)
 	return would.home
@@ -109,7 +111,15 @@ func (s *homeSpace) recordOf(r Record) *homeRecord {
 
 // DeleteRecord removes a record.
 func (h *Homes) DeleteRecord(id zone.ID) Moved {
+	defer h.clear(id.Namespace)
 	return Moved{Zones: h.space(id.Namespace).remove(id)}
+}
+
+// clear forgets a namespace in which there is nothing.
+func (h *Homes) clear(namespace string) {
+	if s := h.spaces[namespace]; len(s.zones) == 0 && len(s.records) == 0 {
+		delete(h.spaces, namespace)
+	}
 }
 
 func (h *Homes) space(namespace string) *homeSpace {
@@ -148,12 +158,18 @@ func (s *homeSpace) change(old, now *homeZone) Moved {
 	}
 	if old != nil {
 		delete(s.zones, old.id.Name)
-		hang(s.selecting, old.hooks, old, false)
-		s.called[old.name] = withoutZone(s.called[old.name], old)
+		for h := range old.hooks {
+			leave(s.selecting, h, old)
+		}
+		if s.called[old.name] = withoutZone(s.called[old.name], old); len(s.called[old.name]) == 0 {
+			delete(s.called, old.name)
+		}
 	}
 	if now != nil {
 		s.zones[now.id.Name] = now
-		hang(s.selecting, now.hooks, now, true)
+		for h := range now.hooks {
+			enter(s.selecting, h, now)
+		}
 		s.called[now.name] = withZone(s.called[now.name], now)
 	}
 	s.reselect(old, now, touched)
@@ -200,18 +216,14 @@ func (s *homeSpace) assignAll(touched map[*homeRecord]struct{}, now *homeZone) M
 
 func (s *homeSpace) add(r *homeRecord) {
 	s.records[r.id] = r
-	hang(s.labelled, labelHooks(r.labels), r, true)
-	for _, index := range []struct {
-		records map[string]map[*homeRecord]struct{}
-		key     string
-	}{{s.byZone, r.zone}, {s.byRef, r.ref}} {
-		if index.key == "" {
-			continue
-		}
-		if index.records[index.key] == nil {
-			index.records[index.key] = map[*homeRecord]struct{}{}
-		}
-		index.records[index.key][r] = struct{}{}
+	for h := range labelHooks(r.labels) {
+		enter(s.labelled, h, r)
+	}
+	if r.zone != "" {
+		enter(s.byZone, r.zone, r)
+	}
+	if r.ref != "" {
+		enter(s.byRef, r.ref, r)
 	}
 }
 
@@ -222,8 +234,10 @@ func (s *homeSpace) remove(id zone.ID) []zone.ID {
 		return nil
 	}
 	delete(s.records, id)
-	hang(s.labelled, labelHooks(r.labels), r, false)
-	delete(s.byZone[r.zone], r)
-	delete(s.byRef[r.ref], r)
+	for h := range labelHooks(r.labels) {
+		leave(s.labelled, h, r)
+	}
+	leave(s.byZone, r.zone, r)
+	leave(s.byRef, r.ref, r)
 	return r.count(-1)
 }

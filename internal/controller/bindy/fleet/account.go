@@ -56,8 +56,11 @@ func (a *accounts) reconcile(ctx context.Context, key client.ObjectKey) (time.Du
 	}
 	defer a.turn.Unlock()
 	var account corev1.ServiceAccount
-	if err := a.client.Get(ctx, key, &account); err != nil {
-		return 0, client.IgnoreNotFound(err)
+	if err := a.client.Get(ctx, key, &account); apierrors.IsNotFound(err) {
+		a.children.Forget(corev1.SchemeGroupVersion.WithKind(rbacv1.ServiceAccountKind).GroupKind(), key)
+		return 0, nil
+	} else if err != nil {
+		return 0, err
 	}
 	var instances v1beta1.Bind9InstanceList
 	if err := a.client.List(ctx, &instances, client.InNamespace(key.Namespace),

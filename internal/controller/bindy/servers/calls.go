@@ -21,7 +21,7 @@ type calls struct{ guarded.Value[callsKnown] }
 
 // callsKnown are the calls that are under way, and what is known of sidecars that do not answer.
 type callsKnown struct {
-	places map[string]chan struct{} // of a namespace, those of its objects whose pods are being called
+	places map[string]*places // by namespace, of those with objects whose pods are being called
 	silent map[types.UID]silence
 }
 
@@ -82,24 +82,51 @@ func (s *Servers) Each(ctx context.Context, now time.Time, pods []corev1.Pod,
 	return errs
 }
 
+// places are those of one namespace.
+type places struct {
+	taken chan struct{}
+	users int // who has one, or waits for one
+}
+
 // enter takes one of a namespace's places, or returns nil if none is free soon.
 func (c *calls) enter(ctx context.Context, namespace string) (leave func()) {
-	k, unlock := c.Lock()
-	if k.places == nil {
-		k.places = map[string]chan struct{}{}
-	}
-	if k.places[namespace] == nil {
-		k.places[namespace] = make(chan struct{}, objectsAtOnce)
-	}
-	places := k.places[namespace]
-	unlock()
+	taken := c.places(namespace)
 	soon, cancel := context.WithTimeout(ctx, objectWait)
 	defer cancel()
 	select {
-	case places <- struct{}{}:
-		return func() { <-places }
+	case taken <- struct{}{}:
+		return func() {
+			<-taken
+			c.left(namespace)
+		}
 	case <-soon.Done():
+		c.left(namespace)
 		return nil
+	}
+}
+
+// places returns those of a namespace to one more user.
+func (c *calls) places(namespace string) (taken chan struct{}) {
+	k, unlock := c.Lock()
+	defer unlock()
+	p := k.places[namespace]
+	if p == nil {
+		if k.places == nil {
+			k.places = map[string]*places{}
+		}
+		p = &places{taken: make(chan struct{}, objectsAtOnce)}
+		k.places[namespace] = p
+	}
+	p.users++
+	return p.taken
+}
+
+// left notes that a user of a namespace's places needs none any more.
+func (c *calls) left(namespace string) {
+	k, unlock := c.Lock()
+	defer unlock()
+	if k.places[namespace].users--; k.places[namespace].users == 0 {
+		delete(k.places, namespace)
 	}
 }
 

@@ -56,6 +56,11 @@ func TestSidecarsThatHangTakeLittleTimeOfOthers(t *testing.T) {
 		if !called.Load() || time.Since(began) > CallTime+time.Second {
 			t.Error("those that were not called in the time of one call are not called later either")
 		}
+		k, unlock := s.calls.Lock()
+		defer unlock()
+		if len(k.places) > 0 {
+			t.Errorf("%d namespaces are known whose sidecars nobody calls", len(k.places))
+		}
 	})
 }
 
