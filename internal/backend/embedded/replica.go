@@ -169,6 +169,10 @@ func (st *state) recordChange(zone dnsname.Name) {
 		switch {
 		case c == nil && !there:
 			continue
+		case !there && c.listed == "": // nobody has heard of it
+			delete(r.members, m)
+			delete(r.changed, m)
+			continue
 		case c == nil:
 			c = &membership{id: newID()}
 			r.members[m] = c

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"errors"
 	"net/netip"
 	"testing"
 	"time"
@@ -189,6 +190,27 @@ func TestCopiesReadAsWhatWasApplied(t *testing.T) {
 		if err != nil || got.SOA != want.SOA || got.Sets.Len() != want.Sets.Len() {
 			t.Errorf("a zone with %s is read as %v from a follower (%v), and as %v from the leader", c.name, got, err, want)
 		}
+	}
+}
+
+func TestAFollowerForgetsZonesThatAreGone(t *testing.T) {
+	leader, _ := serve(t, Options{Replicas: ReplicaOptions{Key: replicaKey(t)}})
+	follower, _ := serve(t, Options{Replicas: ReplicaOptions{Key: replicaKey(t)}})
+	for _, name := range []string{"one.example.", "two.example."} {
+		m := Member{Group: "test", Zone: mustName(t, name)}
+		if _, err := leader.Group("test").Apply(t.Context(), m.Zone,
+			backend.Batch{Create: true, SOA: &rr.SOA{MName: m.Zone, RName: m.Zone, Serial: 1}}); err != nil {
+			t.Fatal(err)
+		}
+		version, _, _ := leader.Copy(m, nil)
+		if err := errors.Join(follower.Take(m, Copy{}, version, nil), follower.Drop(m)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	st, unlock := follower.state.Lock()
+	defer unlock()
+	if n := len(st.shared.members) + len(st.shared.changed); n > 0 {
+		t.Errorf("%d notes are left of two zones", n)
 	}
 }
 
