@@ -258,10 +258,15 @@ func (w *wishes) backendsAt(at string) map[string]*zonefold.Backend {
 	return out
 }
 
-// isAt reports whether a Zone is to be delivered to a Backend.
-func (w *wishes) isAt(id zone.ID, backend string) bool {
-	refs := w.refs[id]
-	return len(refs) == 0 && w.backends[backend].Spec.Default || slices.Contains(refs, backend)
+// isAt reports whether a Zone is to be delivered to a Backend: one that names none is at the defaults, and a Backend
+// that grants names takes no others.
+func (w *wishes) isAt(id zone.ID, name string) bool {
+	b, refs := w.backends[name], w.refs[id]
+	if meant := len(refs) == 0 && b.Spec.Default || slices.Contains(refs, name); !meant {
+		return false
+	}
+	grants, _ := backends.ConvertGrants(b, nil)
+	return len(b.Spec.Grants) == 0 || w.world.GrantedThrough(grants, id)
 }
 
 // answeredByOperators reports whether the operators' own name servers have the record of a claim, or had it since then,
