@@ -276,7 +276,7 @@ func (o *operator) depart(ctx context.Context, takes time.Duration) error {
 		o.mu.Lock()
 		followed := o.ended
 		o.mu.Unlock()
-		if followed {
+		if followed || o.isOver() {
 			return errStopped
 		}
 	}
