@@ -137,13 +137,21 @@ type living struct {
 	namespace string
 	names     []string
 	n         int
+	applied   time.Time // when both had answered the last server-side apply
 	watches   []*watching
 }
 
 // compare has both do the same.
+//
+// Managed fields are in the order of the seconds in which they were last applied, and an apply that changes nothing but
+// this order is stored. One that came in the second of another would be the last of them at one server only.
 func (l *living) compare(t *testing.T, o operation) (status int) {
 	t.Helper()
 	l.n++
+	if o.contentType == applyPatch {
+		<-time.After(time.Until(l.applied.Truncate(time.Second).Add(time.Second)))
+		defer func() { l.applied = time.Now() }()
+	}
 	return sameAnswer(t, l.sides, fmt.Sprintf("operation %d: ", l.n), o)
 }
 
