@@ -87,16 +87,19 @@ func hostOf(servers rr.Set, key rr.Key) bool {
 func (w *wishes) isServed(by *witness, claim zone.Claim) bool {
 	verdict, _ := w.world.Verdict(claim.ID)
 	wanted := w.wants[w.names[verdict.Zone]]
-	if _, hidden := verdict.Note(zone.Occluded); !verdict.Accepted || hidden || wanted == nil || wanted.apex.IsZero() ||
-		len(wanted.places) == 0 {
+	if _, hidden := verdict.Note(zone.Occluded); !verdict.Accepted || hidden || wanted == nil || wanted.apex.IsZero() {
 		return false
 	}
-	key := rr.Key{Name: verdict.Name, Type: claim.Type}
-	for at := range wanted.places {
+	key, served := rr.Key{Name: verdict.Name, Type: claim.Type}, false
+	for at, a := range wanted.places {
+		if a.since.IsZero() {
+			continue // another Zone of the name would be there
+		}
 		set, _ := by.holding(at, w.names[verdict.Zone]).sets.Get(key)
 		if !w.usable(at) || !slices.Contains(set.Data, claim.Data[0]) {
 			return false
 		}
+		served = true
 	}
-	return true
+	return served
 }

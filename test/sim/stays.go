@@ -35,7 +35,7 @@ func staysOf(r ref, object *unstructured.Unstructured) (all []stay) {
 }
 
 // remains takes in where the status of a Zone says that it is, and, unless the API server has come back with a backup,
-// looks whether it still names where the Zone is wanted: a crash would leave the Zone there for ever.
+// looks whether it still names where the Zone is wanted and has something: a crash would leave that there for ever.
 func (w *witness) remains(e event, restored bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -62,7 +62,7 @@ func (w *witness) remains(e event, restored bool) {
 		if restored || e.after == nil || ending(e.after) || !named || w.now().Before(w.dim) {
 			continue
 		}
-		if from, wanted := w.stayWanted(s); wanted && since.Sub(from) >= together {
+		if from, wanted := w.stayWanted(s); wanted && since.Sub(from) >= together && w.hasPut(s) {
 			w.notef("%s is wanted at Backend %s since %s, and its status names that no more", s.ref, s.backend,
 				from.Format(time.TimeOnly))
 		}
@@ -87,6 +87,14 @@ func (w *witness) stayWanted(s stay) (since time.Time, wanted bool) {
 		}
 	}
 	return since, true
+}
+
+// hasPut reports whether a message ever put something of a Zone where its status says. An operator that has found that
+// it cannot use the Backend before it sent anything takes back what the status says. mu is held.
+func (w *witness) hasPut(s stay) bool {
+	return slices.ContainsFunc(w.wishes.backends[s.backend].Spec.RFC2136.Servers, func(at string) bool {
+		return len(w.holding(at, s.fqdn).put) > 0
+	})
 }
 
 // judgePlace looks whether the status of some Zone says that it is where a message puts something of it.

@@ -99,7 +99,7 @@ func (f *feed) take(known func(*feed) (uint32, bool), use func(*feed, uint32)) (
 	if !labelled {
 		serial = rr.NextSerial(rr.LaterSerial(f.last, f.given.last), f.scheduler.now())
 	}
-	covered := f.ceiling != 0 && !rr.SerialLess(f.ceiling, serial)
+	covered := f.covers(serial)
 	switch {
 	case covered && labelled:
 		return serial, nil, nil
@@ -115,6 +115,9 @@ func (f *feed) take(known func(*feed) (uint32, bool), use func(*feed, uint32)) (
 	}
 	return 0, f.raise(serial), nil
 }
+
+// covers reports whether the stored ceiling tells a later run of a serial.
+func (f *feed) covers(serial uint32) bool { return f.ceiling != 0 && !rr.SerialLess(f.ceiling, serial) }
 
 // A raise is a ceiling that is being stored.
 type raise struct {

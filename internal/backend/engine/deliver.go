@@ -132,7 +132,8 @@ func (d *delivery) rest() []plan.Change {
 	return rest
 }
 
-// adopt accepts the serial of a target that holds exactly what is wanted.
+// adopt accepts the serial of a target that holds exactly what is wanted. A target that forgets cannot tell a later run of
+// it: there it may come from the feed of another owner of the zone, and is adopted if the ceiling of this one covers it.
 func (w *worker) adopt(j *job) {
 	s := &w.state
 	if j.leaving || !j.writesSOA() || !j.sameSOA(s.soa) || len(s.refused.sets) > 0 {
@@ -140,7 +141,9 @@ func (w *worker) adopt(j *job) {
 	}
 	f, unlock := j.feed.lock()
 	defer unlock()
-	f.adopt(j.id, s.soa.Serial)
+	if !j.limits.Volatile || f.covers(s.soa.Serial) {
+		f.adopt(j.id, s.soa.Serial)
+	}
 }
 
 // unfinished reports whether a last message is to be sent that changes no set.

@@ -189,6 +189,31 @@ func TestASerialThatIsTakenUpIsStoredBeforeOthersServeIt(t *testing.T) {
 	})
 }
 
+// TestASerialOfAnotherOwnerIsNotTakenUpWithoutACeiling: a server without memory has the content from the owner whose
+// place this one takes. A later run would know nothing of that serial.
+func TestASerialOfAnotherOwnerIsNotTakenUpWithoutACeiling(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const theirs = 2000010105
+		b := newBench(t, nil)
+		forgetful := backendtest.NewMemory(inProcess)
+		forgetful.AddZone(mustParse(zoneName), soaAt(version(1), theirs), slices.Collect(version(1).Sets.All())...)
+		f := b.feed(zoneName)
+		f.Publish(version(1), nil)
+		b.store.SetBroken(true)
+		b.attachAll(f, forgetful.Client(true))
+		b.pass(time.Minute)
+		if label, ok := f.Label(); ok {
+			t.Errorf("serial %d stands for the content, and no ceiling is stored", label.Serial)
+		}
+		b.store.SetBroken(false)
+		b.pass(time.Hour)
+		stored, _ := b.store.Restart(engine.FeedConfig{ID: zoneName})
+		if soa, _, _ := forgetful.Truth(mustParse(zoneName)); soa.Serial != theirs+1 || rr.SerialLess(stored.Ceiling, theirs+1) {
+			t.Errorf("serial %d is served below the ceiling %d, want %d", soa.Serial, stored.Ceiling, theirs+1)
+		}
+	})
+}
+
 func TestASettledFeedStoresACeilingBeforeItsNextSerial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := backendtest.NewMemory(inProcess)
