@@ -208,7 +208,8 @@ func TestASerialOfAnotherOwnerIsNotTakenUpWithoutACeiling(t *testing.T) {
 		b.store.SetBroken(false)
 		b.pass(time.Hour)
 		stored, _ := b.store.Restart(engine.FeedConfig{ID: zoneName})
-		if soa, _, _ := forgetful.Truth(mustParse(zoneName)); soa.Serial != theirs+1 || rr.SerialLess(stored.Ceiling, theirs+1) {
+		soa, _, _ := forgetful.Truth(mustParse(zoneName))
+		if soa.Serial != theirs+1 || rr.SerialLess(stored.Ceiling, theirs+1) {
 			t.Errorf("serial %d is served below the ceiling %d, want %d", soa.Serial, stored.Ceiling, theirs+1)
 		}
 	})
