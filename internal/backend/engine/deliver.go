@@ -133,7 +133,7 @@ func (d *delivery) rest() []plan.Change {
 }
 
 // adopt accepts the serial of a target that holds exactly what is wanted. A target that forgets cannot tell a later run
-// of it. There the feed of another owner may have given it, and it is adopted only if the ceiling of this one covers it.
+// of it. There it may come from the feed of another owner, and is adopted only if the ceiling of this one covers it.
 func (w *worker) adopt(j *job) {
 	s := &w.state
 	if j.leaving || !j.writesSOA() || !j.sameSOA(s.soa) || len(s.refused.sets) > 0 {
