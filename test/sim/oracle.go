@@ -83,11 +83,18 @@ func hostOf(servers rr.Set, key rr.Key) bool {
 	})
 }
 
+// lacksBackend reports whether a Zone names a Backend that does not exist, or does not grant it: its records are not
+// served then, even if all others have them.
+func (w *wishes) lacksBackend(id zone.ID) bool {
+	return slices.ContainsFunc(w.refs[id], func(name string) bool { return w.backends[name] == nil || !w.isAt(id, name) })
+}
+
 // isServed reports whether a claim of a Zone is accepted, and all servers have what it asks for.
 func (w *wishes) isServed(by *witness, claim zone.Claim) bool {
 	verdict, _ := w.world.Verdict(claim.ID)
 	wanted := w.wants[w.names[verdict.Zone]]
-	if _, hidden := verdict.Note(zone.Occluded); !verdict.Accepted || hidden || wanted == nil || wanted.apex.IsZero() {
+	if _, hidden := verdict.Note(zone.Occluded); !verdict.Accepted || hidden || wanted == nil || wanted.apex.IsZero() ||
+		w.lacksBackend(verdict.Zone) {
 		return false
 	}
 	key, served := rr.Key{Name: verdict.Name, Type: claim.Type}, false
