@@ -45,7 +45,7 @@ func NewAPI(kinds *Kinds, now func() time.Time) *API {
 			continue
 		}
 		object := atopOf(k.custom.definition)
-		object.SetUID(uid(a.store.revision))
+		object.SetUID(a.store.uid(false))
 		a.store.put(ref{definitions, types.NamespacedName{Name: object.GetName()}}, object)
 	}
 	return a

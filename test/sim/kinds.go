@@ -245,8 +245,16 @@ func (k *kind) complete(object *unstructured.Unstructured) {
 		return
 	}
 	pruning.Prune(object.Object, k.custom.structure, true)
-	defaulting.PruneNonNullableNullsWithoutDefaults(object.Object, k.custom.structure)
 	defaulting.Default(object.Object, k.custom.structure)
+}
+
+// decoded completes what a request says whole. A field of it that is null and must not be is left out; one that
+// server-side apply has emptied stays.
+func (k *kind) decoded(object *unstructured.Unstructured) {
+	if k.custom != nil {
+		defaulting.PruneNonNullableNullsWithoutDefaults(object.Object, k.custom.structure)
+	}
+	k.complete(object)
 }
 
 // unmanaged are the fields that nobody sets who writes to a subresource.

@@ -135,7 +135,7 @@ func (n *nodes) create(r ref, want *rollout) *pod {
 	_ = unstructured.SetNestedField(object.Object, "node", "spec", "nodeName")
 	object.SetNamespace(r.Namespace)
 	object.SetName(fmt.Sprintf("%s-%05d", set, n.made))
-	object.SetUID(uid(s.revision))
+	object.SetUID(s.uid(false))
 	object.SetCreationTimestamp(metav1.NewTime(n.now().Truncate(time.Second)))
 	labels := maps.Clone(want.template.Labels)
 	labels["pod-template-hash"] = want.hash

@@ -39,6 +39,7 @@ type store struct {
 
 	mu       sync.Mutex
 	revision uint64
+	tried    uint64                             // how many objects dry runs have made
 	objects  map[ref]*unstructured.Unstructured // which nobody changes
 	log      []event                            // in order of revision
 	oldest   map[*kind]uint64                   // what was before is forgotten
@@ -261,5 +262,12 @@ func (s *store) namespace(name string) *unstructured.Unstructured {
 	return nil
 }
 
-// uid is the n-th that a store gives.
-func uid(n uint64) types.UID { return types.UID(fmt.Sprintf("00000000-0000-4000-8000-%012x", n)) }
+// uid returns one that no other object has: of those that are stored it is their first revision.
+func (s *store) uid(dry bool) types.UID {
+	n := s.revision
+	if dry {
+		s.tried++
+		n = 1<<47 + s.tried
+	}
+	return types.UID(fmt.Sprintf("00000000-0000-4000-8000-%012x", n))
+}

@@ -35,7 +35,7 @@ func (l *living) some() operation {
 	all := []func(string) operation{l.read, l.list, l.create, l.create, l.update, l.update, l.merge, l.merge, l.changeJSON,
 		l.changeJSON, l.unhold, l.remove}
 	if l.kind.fields("") != nil { // who set what of a Lease is not noted here, and nobody applies one
-		all = append(all, l.apply)
+		all = append(all, l.apply, l.apply, l.apply)
 	}
 	o := all[l.random.IntN(len(all))](name)
 	if l.random.IntN(4) == 0 && o.method == http.MethodPatch {

@@ -77,7 +77,7 @@ func (w *World) define(plural string, again bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	object := atopOf(k.custom.definition)
-	object.SetUID(uid(s.revision))
+	object.SetUID(s.uid(false))
 	s.put(r, object)
 	delete(w.api.trouble.lacking, plural)
 	return nil

@@ -52,7 +52,7 @@ func (a *API) create(ctx context.Context, w write,
 // make makes an object of what somebody wants. store.mu is held.
 func (a *API) make(ctx context.Context, w write,
 	object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	w.kind.complete(object)
+	w.kind.decoded(object)
 	object = w.managed(&unstructured.Unstructured{Object: map[string]any{"apiVersion": object.GetAPIVersion(),
 		"kind": object.GetKind()}}, object)
 	if err := a.add(ctx, w, object); err != nil {
@@ -66,7 +66,7 @@ func (a *API) add(ctx context.Context, w write, object *unstructured.Unstructure
 	if err := a.room(w); err != nil {
 		return err
 	}
-	object.SetUID(uid(a.store.revision))
+	object.SetUID(a.store.uid(w.dry))
 	object.SetCreationTimestamp(a.store.creation(w.kind))
 	object.SetDeletionTimestamp(nil)
 	if w.kind.hasStatus {
@@ -286,7 +286,7 @@ func (a *API) apply(ctx context.Context, w write, before *unstructured.Unstructu
 // replace puts an object in the place of another, and notes who set what. store.mu is held.
 func (a *API) replace(ctx context.Context, w write, before,
 	after *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	w.kind.complete(after)
+	w.kind.decoded(after)
 	return a.replaceManaged(ctx, w, before, w.managed(before, after))
 }
 
@@ -313,8 +313,9 @@ func (w write) keep(before, after *unstructured.Unstructured) {
 		return
 	}
 	if w.kind.hasStatus {
-		if delete(after.Object, "status"); before.Object["status"] != nil {
-			after.Object["status"] = before.Object["status"]
+		status, ok := before.Object["status"]
+		if delete(after.Object, "status"); ok {
+			after.Object["status"] = status
 		}
 	}
 	if after.GetUID() == "" {
