@@ -199,6 +199,10 @@ func (s *search) short(t *testing.T, dialect string, seed uint64) (all []trial) 
 			if err != nil {
 				return err.Error()
 			}
+			if l.Fault.Kind != sim.None {
+				calm := s.outcome(t, fmt.Sprint(file, " ", l.Seed), l.Calm())
+				out.Wrong = append(out.Wrong, cmp.Diff(calm.End(), out.End()))
+			}
 			return strings.Join(out.Wrong, "\n")
 		}})
 	}

@@ -148,7 +148,8 @@ func (w *World) serves(o *operator) netip.AddrPort {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	at := netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, 100, byte(1 + len(w.replicas))}), 53)
+	n := 1 + len(w.replicas) // some hundred, if operators begin again and again while there is no API server
+	at := netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 18, byte(n >> 8), byte(n)}), 53)
 	w.replicas = append(w.replicas, &replica{of: o, at: at.String(), began: w.api.store.now(),
 		seen: map[dnsname.Name]seen{}})
 	return at

@@ -59,6 +59,45 @@ func TestAClosedServerAnswersNothing(t *testing.T) {
 	}
 }
 
+// TestAClosedServerDoesNotSayThatItDoesNotKnowAKey: clients of updates take that for the last word, and it may not have
+// read the key's Secret yet.
+func TestAClosedServerDoesNotSayThatItDoesNotKnowAKey(t *testing.T) {
+	s, addr := serve(t, Options{Closed: true})
+	key := testKey(t, "dhcp.", "hmac-sha256")
+	for _, c := range []struct {
+		name string
+		msg  *dns.Msg
+		want int // until it is open
+	}{
+		{"a question", new(dns.Msg).SetQuestion("example.org.", dns.TypeSOA), dns.RcodeServerFailure},
+		{"an update", new(dns.Msg).SetUpdate("example.org."), dns.RcodeServerFailure},
+		{"a transfer", new(dns.Msg).SetAxfr("example.org."), dns.RcodeRefused},
+	} {
+		exchange := func() *dns.Msg {
+			client := dns.Client{Net: "tcp", Timeout: 10 * time.Second, TsigSecret: map[string]string{"dhcp.": testSecret}}
+			m, _, _ := client.Exchange(c.msg.Copy().SetTsig("dhcp.", dns.HmacSHA256, 300, time.Now().Unix()), addr)
+			if m == nil {
+				t.Fatalf("%s is not answered", c.name)
+			}
+			return m
+		}
+		s.opened.Store(false)
+		if m := exchange(); m.Rcode != c.want || m.IsTsig() != nil {
+			t.Errorf("%s is answered %v by a server that is closed", c.name, m)
+		}
+		s.Ready()
+		if m := exchange(); m.Rcode != dns.RcodeNotAuth || m.IsTsig() == nil {
+			t.Errorf("%s is answered %v by a server that is open", c.name, m)
+		}
+		setPolicy(t, s, Policy{Transfer: []Rule{{Key: key}}})
+		s.opened.Store(false)
+		if m := exchange(); m.Rcode != c.want || m.IsTsig() == nil {
+			t.Errorf("%s with a key that is known is answered %v by a server that is closed", c.name, m)
+		}
+		setPolicy(t, s, Policy{})
+	}
+}
+
 func TestAQuestionThatComesWhileAServerOpensIsNotAnsweredFromBefore(t *testing.T) {
 	s, _ := serve(t, Options{Closed: true, Replicas: ReplicaOptions{Key: replicaKey(t)}})
 	question, err := new(dns.Msg).SetQuestion("example.org.", dns.TypeSOA).Pack()

@@ -69,12 +69,18 @@ func (r *responder) respond(c *Catalogue, msg, buf []byte, stream bool) []byte {
 	return r.message.buf
 }
 
-// verify checks the request's signature.
+// verify checks the request's signature. A server that is not open yet may lack keys too: it does not say that it knows
+// none by which the signature holds, for clients give up then.
 func (r *responder) verify(msg []byte) (rcode int) {
 	if r.server == nil {
 		return dns.RcodeNotAuth
 	}
-	return r.signature.check(msg, r.request.signed, *r.server.keys.Load(), r.server.opts.Clock.Now())
+	rcode = r.signature.check(msg, r.request.signed, *r.server.keys.Load(), r.server.opts.Clock.Now())
+	if rcode == dns.RcodeNotAuth && r.signature.key == nil && !r.opened {
+		r.signature.clear()
+		return r.unopened()
+	}
+	return rcode
 }
 
 // begin starts a message, with room for what ends it.
