@@ -2,6 +2,7 @@ package sim
 
 import (
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -19,9 +20,10 @@ import (
 type books struct {
 	sets     map[ref]rr.Sets // of Zones, of their slices and journals, and of Backends that have something left of them
 	ceilings map[ref]uint32
-	used     map[ref]uint32 // the last serials that servers were told
-	undone   bool           // what was written is lost: the API server came back with a backup, or drops it
-	disputed func() bool    // two operators lead
+	used     map[ref]uint32   // the last serials that servers were told
+	undone   bool             // what was written is lost: the API server came back with a backup, or drops it
+	disputed func() bool      // two operators lead
+	wentOn   func() time.Time // when an operator last did that was stopped
 }
 
 // enters takes in what a Zone, a part of its content or journal, or what a Backend has left of it says now.
@@ -117,9 +119,10 @@ func (t notice) ours(key rr.Key) bool {
 	return a != nil && a.keep && !own && !t.want.apex.IsZero() && !t.books.undone && !t.books.disputed()
 }
 
-// misses looks whether a set that is not named any more, where it was, is still at a server. mu is held.
+// misses looks whether a set that is not named any more, where it was, is still at a server. An operator that goes on
+// after a pause may finish one write, over what its successor has written, and that one puts it right. mu is held.
 func (w *witness) misses(key rr.Key) {
-	if w.writtenDown(key) {
+	if w.writtenDown(key) || w.now().Before(w.books.wentOn().Add(settled)) {
 		return
 	}
 	for at, zones := range w.held {

@@ -150,7 +150,7 @@ func (w *World) expected(zone dnsname.Name, at time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	c := w.chronicles[zone]
-	return wanted && !c.gone && c.ages[len(c.ages)-1].began.Before(at) && w.wentOn.Before(at)
+	return wanted && !c.gone && c.ages[len(c.ages)-1].began.Before(at) && w.crew.lastWentOn().Before(at)
 }
 
 // called reports whether a Zone has a name, whether it is delivered or not.

@@ -117,20 +117,11 @@ func (o *operator) pause(kind Kind) {
 		o.mu.Lock()
 		o.holds = nil
 		o.mu.Unlock()
-		o.world.goesOn(kind)
+		if kind != ShortPause {
+			o.world.crew.goesOn(o.world.api.store.now())
+		}
 		close(holds)
 	})
-}
-
-// goesOn notes that a process goes on. Timers have run while it was stopped: one that was about to open its name server
-// may have waited long enough for what it could not deliver meanwhile.
-func (w *World) goesOn(after Kind) {
-	if after == ShortPause {
-		return
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.wentOn = w.api.store.now()
 }
 
 // onTheWire has a message arrive, whoever leads by then.

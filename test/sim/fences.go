@@ -83,8 +83,9 @@ func (o *operator) raising(r *http.Request) (done func()) {
 
 // A crew is all operators that have begun. Its lock may be taken under any other.
 type crew struct {
-	mu  sync.Mutex
-	all []*operator
+	mu     sync.Mutex
+	all    []*operator
+	wentOn time.Time
 }
 
 func (c *crew) join(o *operator) {
@@ -168,6 +169,21 @@ func (c *crew) contested() bool {
 		o.mu.Unlock()
 	}
 	return leaders > 1
+}
+
+// goesOn notes that an operator goes on that was stopped, and had a successor. Its timers have run meanwhile: one that
+// was about to open its name server may have waited long enough for what it could not deliver.
+func (c *crew) goesOn(now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wentOn = now
+}
+
+// lastWentOn is when an operator last did that.
+func (c *crew) lastWentOn() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.wentOn
 }
 
 // hurry notes it as wrong if something is done again and again without a pause. mu is held.

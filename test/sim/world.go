@@ -91,7 +91,6 @@ type World struct {
 	faults   []Fault
 	met      int       // of them
 	hurt     time.Time // when one was last met
-	wentOn   time.Time // when a process last did that was stopped for longer than an opening waits
 	seed     uint64
 	times    map[string]int         // effects of a name
 	recent   map[string][]time.Time // those of the last second
@@ -142,7 +141,8 @@ func newWorld(kinds *Kinds, run Run, l Life) *World {
 		recent: map[string][]time.Time{},
 	}
 	w.eyes = newWitness(w.api.store.now, l.sources())
-	w.eyes.books.disputed, w.eyes.reserves.asking = w.crew.contested, w.crew.asking
+	w.eyes.books.disputed, w.eyes.books.wentOn = w.crew.contested, w.crew.lastWentOn
+	w.eyes.reserves.asking = w.crew.asking
 	w.api.rights, w.api.denied, w.api.lag, w.api.store.seen = l.Rights, w.fail, w.delay, w.eyes.changes
 	return w
 }
