@@ -50,14 +50,14 @@ func (b *ledgers) applySlice(ctx context.Context, id zone.ID, z *v1alpha1.Zone, 
 	return nil
 }
 
-// writeSlices writes the slices that changed and returns how many there are, and how
-// many entries of how many octets they hold.
+// writeSlices writes the slices that changed and returns how many there are, and how many entries of how many octets
+// they hold. What was written counts for as long as the status does: one that counts none has them deleted.
 func (k *Controller) writeSlices(ctx context.Context, id zone.ID, z *v1alpha1.Zone,
 	s zone.Snapshot) (parts int32, count, size int, err error) {
 	n := sliceCount(s.Sets.Len(), int(z.Status.Slices))
 	m, unlock := k.memory.Lock()
 	state := m.zoneState(id)
-	if state.parts == nil || len(state.parts.parts) != n {
+	if state.parts == nil || len(state.parts.parts) != n || z.Status.Slices == 0 {
 		state.parts = divide(state.content.Sets, n)
 	}
 	if state.content.Hash != s.Hash {
