@@ -195,13 +195,16 @@ func (s *search) short(t *testing.T, dialect string, seed uint64) (all []trial) 
 			l.Seed = seed // messages take otherwise long
 		}
 		all = append(all, trial{"short/" + filepath.Base(file), 1, func(t *testing.T) string {
+			if l.Fault.Kind != sim.None {
+				calm, wrong := s.calmly(t, l)
+				if wrong == "" {
+					wrong, _ = failure(t, l, s.kinds, calm)
+				}
+				return wrong
+			}
 			out, err := outcome(t, l, s.kinds)
 			if err != nil {
 				return err.Error()
-			}
-			if l.Fault.Kind != sim.None {
-				calm := s.outcome(t, fmt.Sprint(file, " ", l.Seed), l.Calm())
-				out.Wrong = append(out.Wrong, cmp.Diff(calm.End(), out.End()))
 			}
 			return strings.Join(out.Wrong, "\n")
 		}})
@@ -248,14 +251,20 @@ func (s *search) random(t *testing.T, seed uint64) trial {
 		}
 		l := sim.RandomLife(random, 12, dialect)
 		l.Rights, l.Seed = rightsOf(t, l.Roles()...), seed
-		calm, err := outcome(t, l.Calm(), s.kinds)
-		if err != nil {
-			return err.Error()
+		calm, wrong := s.calmly(t, l)
+		if wrong == "" {
+			wrong, _ = failure(t, sim.RandomFaults(random, l, calm.Effects), s.kinds, calm)
 		}
-		if len(calm.Wrong) > 0 {
-			return strings.Join(calm.Wrong, "\n")
-		}
-		what, _ := failure(t, sim.RandomFaults(random, l, calm.Effects), s.kinds, calm)
-		return what
+		return wrong
 	}}
+}
+
+// calmly is what comes of a life without its fault and its troubles, and what is wrong with it.
+func (s *search) calmly(t *testing.T, l sim.Life) (calm sim.Outcome, wrong string) {
+	t.Helper()
+	calm, err := outcome(t, l.Calm(), s.kinds)
+	if err != nil {
+		return calm, err.Error()
+	}
+	return calm, strings.Join(calm.Wrong, "\n")
 }
